@@ -1,0 +1,21 @@
+/*
+ * open - what exists in iolua.core, in one screen.
+ */
+#include "bind/bind.h"
+#include "bind/open.h"
+
+static const luaL_Reg modules[] = {
+    { "buf", lbuf_open },
+    { "file", lfile_open },
+    { NULL, NULL },
+};
+
+int luaopen_iolua_core(lua_State *L)
+{
+    lua_newtable(L);                            /* core */
+    for (const luaL_Reg *m = modules; m->name; m++) {
+        m->func(L);                             /* core module */
+        lua_setfield(L, -2, m->name);
+    }
+    return 1;
+}

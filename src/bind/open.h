@@ -1,0 +1,12 @@
+/*
+ * open - the modules of iolua.core, each pushes one table. A name here is a file l<name>.c.
+ */
+#ifndef IOLUA_BIND_OPEN_H
+#define IOLUA_BIND_OPEN_H
+
+#include <lua.h>
+
+int lbuf_open(lua_State *L);
+int lfile_open(lua_State *L);
+
+#endif
