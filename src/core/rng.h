@@ -14,7 +14,15 @@ struct rng {
     uint64_t s[4];
 };
 
+/* Stream `stream` of a seed. Takes about half a microsecond per stream number. */
 void rng_seed(struct rng *r, uint64_t seed, unsigned stream);
+
+/* Go 2^128 steps ahead. */
+void rng_jump(struct rng *r);
+
+/* splitmix64 (Steele, Lea and Flood, 2014): the next 64 bits of a one-word state. Any state is
+ * a good one, so it turns seeds into states, and one seed into several. */
+uint64_t rng_splitmix(uint64_t *state);
 
 static inline uint64_t rng_rotl(uint64_t x, int k)
 {
