@@ -15,8 +15,9 @@ void dist_perm_init(struct dist_perm *p, uint64_t n, struct rng *r)
     p->n = n;
     p->low = bits / 2;
     p->high = bits - p->low;
+    p->rounds = bits > 8 ? 4 : DIST_ROUNDS;
     p->start = rng_below(r, n);
-    for (int i = 0; i < DIST_ROUNDS; i++)
+    for (unsigned i = 0; i < DIST_ROUNDS; i++)
         p->keys[i] = rng_next(r);
 }
 
@@ -28,7 +29,7 @@ uint64_t dist_perm_at(const struct dist_perm *p, uint64_t i)
     do {                                /* a step out of 0 .. n - 1 walks on along its cycle */
         low = i & (((uint64_t)1 << p->low) - 1);
         high = i >> p->low;
-        for (int round = 0; round < DIST_ROUNDS; round += 2) {
+        for (unsigned round = 0; round < p->rounds; round += 2) {
             high ^= mix(low, p->keys[round], p->high);
             low ^= mix(high, p->keys[round + 1], p->low);
         }

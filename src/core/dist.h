@@ -13,13 +13,14 @@
 
 #include <stdint.h>
 
-#define DIST_ROUNDS 4
+#define DIST_ROUNDS 12          /* of a small network; a larger one is as random after 4 */
 
 /* Full-coverage permutation of 0 .. n - 1. */
 struct dist_perm {
     uint64_t n;
     uint64_t start;             /* added to the index first, modulo n */
     unsigned low, high;         /* bits of the two halves */
+    unsigned rounds;            /* even */
     uint64_t keys[DIST_ROUNDS];
 };
 
