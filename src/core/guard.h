@@ -19,11 +19,26 @@ struct guard_ask {
 };
 
 /*
- * Check the open descriptor fd (opened read-only; block devices are then reopened by the guard
- * with O_EXCL to claim them) against the ask. 0 when it may be written; -EBUSY in use, -EEXIST
- * holds data, -EROFS read-only, -EPERM needs overwrite, or another -errno, each with a sentence
- * in message that names the mount point, holder or signature.
+ * Check the open descriptor fd (opened read-only) against the ask. 0 when it may be written.
+ * fd is then, for a block device, the same number reopened O_RDWR | O_EXCL with the O_DIRECT
+ * and O_SYNC it had: it is the claim, keep it open while anything writes; others of this
+ * process open the device again without O_EXCL. For other files fd is as it was: open
+ * /proc/self/fd/N to write.
+ * -EBUSY in use, -EEXIST holds data, -EROFS read-only, -EPERM needs overwrite, or another
+ * -errno, with the reason in message, without the path: it names the mount point, holder or
+ * signature ("in use: mounted on /home").
  */
 int guard_write(int fd, const struct guard_ask *ask, char *message, size_t len);
+
+/*
+ * May a missing regular file be made at path? 0, or -errno with the reason: not "", not a
+ * name that ends in a slash, and not under /dev (but /dev/shm), where a missing device would
+ * become a file that fills memory.
+ */
+int guard_create(const char *path, char *message, size_t len);
+
+/* Check a block device as guard_write does, without keeping it: for tables of device-mapper,
+ * which claim their devices themselves. path is opened here. */
+int guard_device(const char *path, const char *destroy, char *message, size_t len);
 
 #endif
