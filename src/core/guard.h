@@ -25,8 +25,8 @@ struct guard_ask {
  * process open the device again without O_EXCL. For other files fd is as it was: open
  * /proc/self/fd/N to write.
  * -EBUSY in use, -EEXIST holds data, -EROFS read-only, -EPERM needs overwrite, or another
- * -errno, with the reason in message, without the path: it names the mount point, holder or
- * signature ("in use: mounted on /home").
+ * -errno, with a sentence in message that names the mount point, holder or signature
+ * ("open /dev/sda: in use: its partition sda1 is mounted on /home").
  */
 int guard_write(int fd, const struct guard_ask *ask, char *message, size_t len);
 
