@@ -6,7 +6,11 @@
 
 static const luaL_Reg modules[] = {
     { "buf", lbuf_open },
+    { "clock", lclock_open },
+    { "dist", ldist_open },
     { "file", lfile_open },
+    { "hist", lhist_open },
+    { "rng", lrng_open },
     { NULL, NULL },
 };
 

@@ -7,6 +7,10 @@
 #include <lua.h>
 
 int lbuf_open(lua_State *L);
+int lclock_open(lua_State *L);
+int ldist_open(lua_State *L);
 int lfile_open(lua_State *L);
+int lhist_open(lua_State *L);
+int lrng_open(lua_State *L);
 
 #endif
