@@ -12,5 +12,6 @@ int ldist_open(lua_State *L);
 int lfile_open(lua_State *L);
 int lhist_open(lua_State *L);
 int lrng_open(lua_State *L);
+int lrun_open(lua_State *L);
 
 #endif

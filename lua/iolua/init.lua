@@ -1,0 +1,73 @@
+--- iolua: everything under one name, each part loaded when it is first used.
+--
+-- `iolua.job` needs the module iolua.job and nothing else, so a script that only reads a file
+-- starts in a few milliseconds. PARTS says which module holds a name; an entry
+-- { module, field } names a field of it, a plain string is the module itself.
+local PARTS = {
+  -- Pure parts.
+  units = "iolua.units",
+  schema = "iolua.schema",
+  stats = "iolua.stats",
+  design = "iolua.design",
+  strict = "iolua.strict",
+  options = "iolua.options",
+  show = "iolua.show",
+  -- Files, buffers and what was measured.
+  open = { "iolua.core", "file", "open" },
+  buffer = { "iolua.core", "buf", "new" },
+  hist = { "iolua.core", "hist", "new" },
+  fs = "iolua.fs",
+  device = "iolua.device",
+  -- Fibers.
+  fiber = "iolua.fiber",
+  spawn = { "iolua.fiber", "spawn" },
+  sleep = { "iolua.fiber", "sleep" },
+  timeout = { "iolua.fiber", "timeout" },
+  channel = { "iolua.fiber", "channel" },
+  semaphore = { "iolua.fiber", "semaphore" },
+  barrier = { "iolua.fiber", "barrier" },
+  wrap = { "iolua.fiber", "wrap" },
+  -- Loads and where they run.
+  job = "iolua.job",
+  sim = "iolua.sim",
+  workload = "iolua.workload",
+  program = "iolua.program",
+  knee = "iolua.knee",
+  steady = "iolua.steady",
+  topo = "iolua.topo",
+  cpuset = { "iolua.topo", "cpuset" },
+  pin = { "iolua.topo", "pin" },
+  pinned = { "iolua.topo", "pinned" },
+  -- Volumes, settings, witnesses.
+  volume = "iolua.volume",
+  dm = "iolua.dm",
+  scratch = "iolua.scratch",
+  settings = "iolua.settings",
+  trace = "iolua.trace",
+  env = "iolua.env",
+  machine = "iolua.machine",
+  -- Experiments.
+  experiment = "iolua.experiment",
+  store = "iolua.store",
+  report = "iolua.report",
+  fio = "iolua.fio",
+  doctor = "iolua.doctor",
+}
+
+local function load_part(self, name)
+  local where = PARTS[name]
+  if not where then return nil end
+  if type(where) == "string" then where = { where } end
+  local value = require(where[1])
+  for i = 2, #where do value = value[where[i]] end
+  rawset(self, name, value)
+  return value
+end
+
+local iolua = setmetatable({}, {
+  __index = load_part,
+  -- For completion at the prompt: the names that can be used, loaded or not.
+  __parts = PARTS,
+})
+
+return iolua

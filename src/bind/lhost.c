@@ -1,0 +1,56 @@
+#include "bind/bind.h"
+#include "bind/lhost.h"
+
+static const char KEY;          /* its address is the key of the host in the registry */
+
+void lhost_set(lua_State *L, struct lhost *h)
+{
+    h->running = L;
+    lua_pushlightuserdata(L, h);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &KEY);
+}
+
+struct lhost *lhost_of(lua_State *L)
+{
+    struct lhost *h;
+
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &KEY);
+    h = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return h;
+}
+
+const char *lhost_word(int sig)
+{
+    return sig == SIGTERM ? "terminated" : sig == SIGHUP ? "hung up" : "interrupted";
+}
+
+int lhost_raise(lua_State *L, struct lhost *h)
+{
+    h->raised = 1;
+    return luaL_error(L, "%s", lhost_word(h->signal));
+}
+
+static void hook(lua_State *L, lua_Debug *ar)
+{
+    struct lhost *h = lhost_of(L);
+
+    (void)ar;
+    lua_sethook(L, NULL, 0, 0);
+    if (h && h->signal && !h->raised)
+        lhost_raise(L, h);
+}
+
+/* Only lua_sethook is called: it is the one function that is safe in a handler. */
+void lhost_rearm(struct lhost *h, lua_State *L)
+{
+    (void)h;
+    lua_sethook(L, hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+void lhost_signal(struct lhost *h, int sig)
+{
+    h->signal = sig;
+    if (h->running)
+        lhost_rearm(h, h->running);
+}

@@ -1,0 +1,28 @@
+#include <stdlib.h>
+
+#include "leave.h"
+
+#include <lauxlib.h>
+
+/* os.exit([code [, close]]): ends the run by unwinding it; the state is always closed. */
+static int leave_exit(lua_State *L)
+{
+    lua_Integer status;
+
+    if (lua_isboolean(L, 1))
+        status = lua_toboolean(L, 1) ? EXIT_SUCCESS : EXIT_FAILURE;
+    else
+        status = luaL_optinteger(L, 1, EXIT_SUCCESS);
+    lua_createtable(L, 0, 1);
+    lua_pushinteger(L, status);
+    lua_setfield(L, -2, "iolua_exit");
+    return lua_error(L);
+}
+
+void leave_open(lua_State *L)
+{
+    lua_getglobal(L, "os");
+    lua_pushcfunction(L, leave_exit);
+    lua_setfield(L, -2, "exit");
+    lua_pop(L, 1);
+}
