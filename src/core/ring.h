@@ -58,7 +58,8 @@ int ring_register_file(struct ring *r, int fd);
 int ring_register_buffer(struct ring *r, void *mem, size_t len);
 
 /* Ask the kernel to give up the request with this tag. Its completion still comes (with
- * -ECANCELED, or the result if it was too late). 0, -ENOENT, -EALREADY. */
+ * -ECANCELED, or the result if it was too late). 0, -ENOENT no such request, -EALREADY it is
+ * running and cannot be stopped, -EINVAL before Linux 6.0. */
 int ring_cancel(struct ring *r, uint64_t tag);
 
 /* Cancel everything and reap until nothing is in flight or grace_ns have passed. Completions

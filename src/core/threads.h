@@ -27,6 +27,9 @@ unsigned threads_in_flight(const struct threads *t);
 /* A descriptor that is readable while completions can be reaped. */
 int threads_fd(const struct threads *t);
 
+/* CPU time that the pool's threads have used, ns. */
+void threads_cpu(uint64_t *user_ns, uint64_t *system_ns, struct threads *t);
+
 extern const struct engine threads_engine;      /* self: struct threads */
 
 struct sync;

@@ -1,0 +1,151 @@
+/*
+ * lfile - iolua.core.file: a file or device open for I/O as the class "iolua.file".
+ *
+ * What may wait for the device (read, write, fsync, ...) is in lio.c.
+ */
+#include "bind/bind.h"
+#include "bind/open.h"
+#include "core/file.h"
+
+#define CLASS "iolua.file"
+
+struct lfile {
+    struct file *file;          /* NULL once closed */
+};
+
+struct file *lfile_check(lua_State *L, int arg)
+{
+    struct lfile *ud = luaL_checkudata(L, arg, CLASS);
+
+    luaL_argcheck(L, ud->file != NULL, arg, "file is closed");
+    return ud->file;
+}
+
+/* file.open(path, { write, create, overwrite, direct, sync, destroy }) -> file | nil, message,
+ * errno */
+static int lfile_new(lua_State *L)
+{
+    const char *path = bind_checkpath(L, 1);
+    struct file_options o;
+    struct lfile *ud;
+    char message[512];
+    int err;
+
+    luaL_checktype(L, 2, LUA_TTABLE);
+    o.write = bind_flag(L, 2, "write");
+    o.create = bind_flag(L, 2, "create");
+    o.overwrite = bind_flag(L, 2, "overwrite");
+    o.direct = bind_flag(L, 2, "direct");
+    o.sync = bind_flag(L, 2, "sync");
+    o.destroy = bind_stringfield(L, 2, "destroy");
+    ud = lua_newuserdatauv(L, sizeof *ud, 0);
+    ud->file = NULL;            /* closed until it owns something */
+    luaL_setmetatable(L, CLASS);
+    err = file_open(&ud->file, path, &o, message, sizeof message);
+    return err < 0 ? bind_failmsg(L, err, message) : 1;
+}
+
+/* f:close(): drops Lua's reference; requests in flight hold their own. */
+static int lfile_close(lua_State *L)    /* also __close and __gc */
+{
+    struct lfile *ud = luaL_checkudata(L, 1, CLASS);
+    struct file *f = ud->file;
+
+    ud->file = NULL;
+    file_unref(f);
+    return 0;
+}
+
+/* f:size() -> bytes | nil, message, errno */
+static int lfile_size(lua_State *L)
+{
+    uint64_t bytes;
+    int err = file_size(&bytes, lfile_check(L, 1));
+
+    if (err < 0)
+        return bind_fail(L, err, "size");
+    bind_pushu64(L, bytes);
+    return 1;
+}
+
+/* f:block_size() -> bytes: what positions and lengths must be multiples of */
+static int lfile_block_size(lua_State *L)
+{
+    lua_pushinteger(L, lfile_check(L, 1)->block_size);
+    return 1;
+}
+
+/* f:path() -> the path as it was opened */
+static int lfile_path(lua_State *L)
+{
+    lua_pushstring(L, lfile_check(L, 1)->path);
+    return 1;
+}
+
+/* f:type() -> "regular" "block" "char" "other" */
+static int lfile_type(lua_State *L)
+{
+    static const char *const names[] = { "regular", "block", "char", "other" };
+
+    lua_pushstring(L, names[lfile_check(L, 1)->type]);
+    return 1;
+}
+
+/* f:fd() -> descriptor, for the modules below iolua */
+static int lfile_fd(lua_State *L)
+{
+    lua_pushinteger(L, lfile_check(L, 1)->fd);
+    return 1;
+}
+
+/* f:direct(), f:writable() -> boolean */
+static int lfile_direct(lua_State *L)
+{
+    lua_pushboolean(L, lfile_check(L, 1)->direct);
+    return 1;
+}
+
+static int lfile_writable(lua_State *L)
+{
+    lua_pushboolean(L, lfile_check(L, 1)->writable);
+    return 1;
+}
+
+static int lfile_tostring(lua_State *L)
+{
+    struct lfile *ud = luaL_checkudata(L, 1, CLASS);
+
+    lua_pushfstring(L, "file (%s)", ud->file ? ud->file->path : "closed");
+    return 1;
+}
+
+static const luaL_Reg methods[] = {
+    { "close", lfile_close },
+    { "size", lfile_size },
+    { "block_size", lfile_block_size },
+    { "path", lfile_path },
+    { "type", lfile_type },
+    { "fd", lfile_fd },
+    { "direct", lfile_direct },
+    { "writable", lfile_writable },
+    { NULL, NULL },
+};
+
+static const luaL_Reg meta[] = {
+    { "__tostring", lfile_tostring },
+    { "__close", lfile_close },
+    { "__gc", lfile_close },
+    { NULL, NULL },
+};
+
+static const luaL_Reg functions[] = {
+    { "open", lfile_new },
+    { NULL, NULL },
+};
+
+int lfile_open(lua_State *L)
+{
+    bind_class(L, CLASS, methods, meta);
+    luaL_newlib(L, functions);
+    return 1;
+}

@@ -1,0 +1,101 @@
+/*
+ * job - a closed-loop job: step, ramp, stop, accounting.
+ *
+ * A job keeps `iodepth` operations of its load in flight on one rig and counts what completes.
+ * It is a state machine: job_step does one round of issue, submit, reap and account, and never
+ * waits longer than ENGINE_WAIT_NS, so that a crew can stop it and simulated workers can be
+ * interleaved by their clocks.
+ *
+ * Latency is the time from the moment a batch is drawn up for submission to the moment its
+ * completion is reaped: one clock reading each a batch, or with clock_each one of each an
+ * operation. Operations that failed are in no rate and no latency.
+ *
+ * With a runtime or a ramp, what counts is completed in [begin, end): begin is the start plus
+ * the ramp, end is begin plus the runtime, or where the job stopped. Otherwise all counts.
+ */
+#ifndef IOLUA_CORE_JOB_H
+#define IOLUA_CORE_JOB_H
+
+#include "core/hist.h"
+#include "core/load.h"
+#include "core/rig.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define JOB_DEPTH_MAX 32768u
+#define JOB_GRACE_NS  (30 * 1000000000ull)      /* how long a stopped job waits for its last */
+
+enum job_side { JOB_READ, JOB_WRITE, JOB_SYNC, JOB_SIDES };     /* no-ops count as reads */
+
+struct job_spec {
+    struct rig_spec rig;
+    struct load_spec load;
+    unsigned batch;             /* 0: submit what is ready, wait for one; else both at once */
+    uint64_t ramp_ns, runtime_ns;       /* 0: none */
+    uint64_t number_ios;        /* operations to issue, UINT64_MAX: no limit */
+    unsigned fsync_every;       /* an fsync after that many writes, 0: none */
+    bool datasync;              /* it is an fdatasync */
+    bool end_fsync;             /* one at the end, timed apart */
+    bool continue_on_error;
+    bool clock_each;
+};
+
+struct job_count {
+    uint64_t ios, bytes;        /* inside the window, successful */
+    uint64_t short_ios;         /* of ios: moved less than asked (the end of a file) */
+    uint64_t errors;            /* in the whole run */
+    struct hist lat;            /* ns */
+};
+
+struct job_result {
+    struct job_count side[JOB_SIDES];
+    bool windowed;
+    uint64_t begin, end;        /* the window, ns of the engine's clock */
+    uint64_t first_submit, last_done;   /* of successful operations */
+    double depth_mean;          /* requests in flight, mean over the window */
+    uint64_t user_ns, system_ns;        /* CPU time of the worker in the window */
+    uint64_t end_fsync_ns;
+    uint64_t issued;            /* operations in the whole run */
+    int error;                  /* of the first failed operation: -errno, 0 for none */
+    enum job_side error_side;
+    uint64_t error_pos;
+    uint64_t stuck;             /* requests that never came back */
+};
+
+/* What other threads may look at while a job runs. */
+struct job_live {
+    atomic_ullong ios, bytes, now;      /* completed so far, ramp included; engine's clock */
+    atomic_bool stop;           /* set by anyone: issue no more, drain, end */
+};
+
+struct job;
+
+/* Prepare a job in this thread: opens the rig. On failure -errno with a sentence. */
+int job_open(struct job **out, const struct job_spec *spec, char *message, size_t len);
+
+/* The engine's clock, ns. */
+uint64_t job_now(struct job *j);
+
+/* The common start of all workers. */
+void job_start(struct job *j, uint64_t start);
+
+/* One round. 1 going on, 0 ended, -errno the engine failed (-ETIME: requests stuck). */
+int job_step(struct job *j, struct job_live *live);
+
+/* After the last step: ends the counting, does the final fsync, and closes the engine, in the
+ * thread that stepped. Called again it gives the same. Owned by the job. */
+const struct job_result *job_result(struct job *j);
+
+const struct rig *job_rig(const struct job *j);
+
+void job_close(struct job *j);
+
+/* into += from: counts, histograms and depths add up, times span. */
+void job_merge(struct job_result *into, const struct job_result *from);
+
+/* Seconds that rates are over; 0 when nothing completed. */
+double job_seconds(const struct job_result *r);
+
+#endif

@@ -1,0 +1,188 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/fill.h"
+#include "core/place.h"
+#include "core/rig.h"
+#include "core/ring.h"
+#include "core/sim.h"
+#include "core/threads.h"
+
+#define FIXED_MAX ((size_t)1 << 30)     /* the kernel registers at most 1 GiB at once */
+
+static int fail(char *message, size_t len, const char *what, int err)
+{
+    snprintf(message, len, "%s: %s", what, strerrordesc_np(-err));
+    return err;
+}
+
+static int open_ring(struct rig *r, const struct rig_spec *spec, char *message, size_t len)
+{
+    struct ring_options o = { spec->iodepth, spec->sqpoll, spec->sq_cpu, spec->iopoll };
+    struct ring *ring;
+    int err = ring_open(&ring, &o);
+
+    if (err < 0) {
+        if (ring_available(message, len) == 0)
+            snprintf(message, len, "io_uring with iodepth %u%s%s: %s", spec->iodepth,
+                     spec->sqpoll ? ", sqpoll" : "", spec->iopoll ? ", iopoll" : "",
+                     strerrordesc_np(-err));
+        return err;
+    }
+    r->engine = &ring_engine;
+    r->self = ring;
+    return 0;
+}
+
+static int open_threads(struct rig *r, const struct rig_spec *spec, char *message, size_t len)
+{
+    unsigned depth = spec->iodepth < THREADS_DEPTH_MAX ? spec->iodepth : THREADS_DEPTH_MAX;
+    struct threads *t;
+    int err = threads_open(&t, depth);
+
+    if (err < 0)
+        return fail(message, len, "threads engine", err);
+    r->engine = &threads_engine;
+    r->self = t;
+    r->depth = depth;
+    return 0;
+}
+
+static int open_sync(struct rig *r, char *message, size_t len)
+{
+    struct sync *s;
+    int err = sync_open(&s);
+
+    if (err < 0)
+        return fail(message, len, "sync engine", err);
+    r->engine = &sync_engine;
+    r->self = s;
+    r->depth = 1;
+    return 0;
+}
+
+static int open_sim(struct rig *r, const struct rig_spec *spec, char *message, size_t len)
+{
+    struct sim *s;
+    int err = sim_open(&s, spec->sim, spec->iodepth);
+
+    if (err < 0)
+        return fail(message, len, "simulated device", err);
+    r->engine = &sim_engine;
+    r->self = s;
+    return 0;
+}
+
+static bool needs_ring(const struct rig_spec *spec)
+{
+    return spec->sqpoll || spec->iopoll;
+}
+
+/* io_uring where it may be used; where it is forbidden or absent, threads and the reason. */
+static int open_auto(struct rig *r, const struct rig_spec *spec, char *message, size_t len)
+{
+    int err = open_ring(r, spec, message, len);
+
+    if (err == 0 || needs_ring(spec) ||
+        (err != -EPERM && err != -EACCES && err != -ENOSYS && err != -ENOMEM))
+        return err;
+    snprintf(r->note, sizeof r->note, "threads instead of io_uring: %.100s", message);
+    return open_threads(r, spec, message, len);
+}
+
+static int open_engine(struct rig *r, const struct rig_spec *spec, char *message, size_t len)
+{
+    switch (spec->engine) {
+    case RIG_RING:
+        return open_ring(r, spec, message, len);
+    case RIG_THREADS:
+        return open_threads(r, spec, message, len);
+    case RIG_SYNC:
+        return open_sync(r, message, len);
+    case RIG_SIM:
+        return open_sim(r, spec, message, len);
+    case RIG_AUTO:
+        break;
+    }
+    return open_auto(r, spec, message, len);
+}
+
+static int open_memory(struct rig *r, const struct rig_spec *spec, char *message, size_t len)
+{
+    size_t align = spec->bs >= 4096 ? 4096 : 512;
+    struct rng rng;
+    int err;
+
+    r->stride = (spec->bs + align - 1) / align * align;
+    err = buf_open(&r->memory, r->stride * r->depth);
+    if (err < 0)
+        return fail(message, len, "memory of the job", err);
+    if (spec->node >= 0)
+        err = place_memory(r->memory->mem, r->memory->mapped, (unsigned)spec->node);
+    if (err < 0) {
+        snprintf(message, len, "memory on node %d: %s", spec->node, strerrordesc_np(-err));
+        return err;
+    }
+    rng_seed(&rng, ~spec->seed, spec->stream);
+    fill_random(r->memory->mem, r->memory->len, &rng);
+    return 0;
+}
+
+static void note_unregistered(struct rig *r, int err)
+{
+    struct rlimit limit;
+
+    if (err == -ENOMEM && getrlimit(RLIMIT_MEMLOCK, &limit) == 0)
+        snprintf(r->note, sizeof r->note, "buffers not registered: %llu KiB of locked memory "
+                 "allowed, %zu KiB needed", (unsigned long long)limit.rlim_cur / 1024,
+                 r->memory->mapped / 1024);
+    else
+        snprintf(r->note, sizeof r->note, "buffers not registered: %s", strerrordesc_np(-err));
+}
+
+/* Registration is a gain, never a need: what is refused is noted. */
+static void register_all(struct rig *r, const struct rig_spec *spec)
+{
+    int err;
+
+    if (spec->file)
+        r->fixed_file = ring_register_file(r->self, spec->file->fd) == 0;
+    if (!spec->data)
+        return;
+    err = r->memory->mapped <= FIXED_MAX
+        ? ring_register_buffer(r->self, r->memory->mem, r->memory->mapped) : -E2BIG;
+    r->fixed_memory = err == 0;
+    if (err < 0)
+        note_unregistered(r, err);
+}
+
+int rig_open(struct rig *r, const struct rig_spec *spec, char *message, size_t len)
+{
+    int err;
+
+    *r = (struct rig){ .depth = spec->iodepth };
+    err = open_engine(r, spec, message, len);
+    if (err == 0 && spec->data)
+        err = open_memory(r, spec, message, len);
+    if (err < 0) {
+        rig_close(r, 0);
+        return err;
+    }
+    if (r->engine == &ring_engine && spec->registered)
+        register_all(r, spec);
+    return 0;
+}
+
+int rig_close(struct rig *r, uint64_t grace_ns)
+{
+    int err = r->self ? r->engine->close(r->self, grace_ns) : 0;
+
+    if (err != -ETIME)
+        buf_unref(r->memory);
+    r->self = NULL;
+    r->memory = NULL;
+    return err;
+}

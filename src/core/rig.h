@@ -1,0 +1,57 @@
+/*
+ * rig - what one worker does its I/O with: an engine, its memory and what is registered.
+ *
+ * Opened by the worker's own thread, after it is pinned: memory is touched there first.
+ */
+#ifndef IOLUA_CORE_RIG_H
+#define IOLUA_CORE_RIG_H
+
+#include "core/buf.h"
+#include "core/engine.h"
+#include "core/file.h"
+
+#include <stdbool.h>
+
+enum rig_engine { RIG_AUTO, RIG_RING, RIG_THREADS, RIG_SYNC, RIG_SIM };
+
+#define RIG_TEXT 160
+
+struct sim_spec;
+
+struct rig_spec {
+    enum rig_engine engine;     /* RIG_AUTO: io_uring, else threads */
+    const struct sim_spec *sim; /* of RIG_SIM */
+    struct file *file;          /* NULL for simulated targets and no-ops */
+    unsigned iodepth;
+    uint32_t bs;
+    bool data;                  /* operations move data: memory is needed */
+    int node;                   /* NUMA node of the memory, -1: the worker's own */
+    uint64_t seed;              /* of the memory's random contents */
+    unsigned stream;
+    bool sqpoll, iopoll;
+    int sq_cpu;                 /* -1: any */
+    bool registered;            /* register file and memory where the limits allow */
+};
+
+struct rig {
+    const struct engine *engine;
+    void *self;
+    struct buf *memory;
+    size_t stride;              /* from one slot's memory to the next */
+    bool fixed_file, fixed_memory;
+    unsigned depth;             /* requests in flight at most: iodepth, or less by the engine */
+    char note[RIG_TEXT];        /* why this engine, or what could not be registered; "" */
+};
+
+/* 0, or -errno with a sentence in message. */
+int rig_open(struct rig *r, const struct rig_spec *spec, char *message, size_t len);
+
+/* Cancels, drains, frees. -ETIME: requests were stuck; engine and memory are leaked. */
+int rig_close(struct rig *r, uint64_t grace_ns);
+
+static inline void *rig_memory(const struct rig *r, unsigned slot)
+{
+    return r->memory->mem + slot * r->stride;
+}
+
+#endif

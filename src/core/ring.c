@@ -1,0 +1,299 @@
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/ring.h"
+
+_Static_assert((int)IO_READ == IORING_OP_READ && (int)IO_WRITE == IORING_OP_WRITE, "opcodes");
+_Static_assert((int)IO_READV == IORING_OP_READV && (int)IO_WRITEV == IORING_OP_WRITEV, "opcodes");
+_Static_assert((int)IO_READ_FIXED == IORING_OP_READ_FIXED, "opcodes");
+_Static_assert((int)IO_WRITE_FIXED == IORING_OP_WRITE_FIXED, "opcodes");
+_Static_assert((int)IO_FSYNC == IORING_OP_FSYNC && (int)IO_NOP == IORING_OP_NOP, "opcodes");
+_Static_assert((int)IO_POLL == IORING_OP_POLL_ADD, "opcodes");
+_Static_assert((int)IO_SYNC_RANGE == IORING_OP_SYNC_FILE_RANGE, "opcodes");
+_Static_assert((int)IO_CANCEL == IORING_OP_ASYNC_CANCEL, "opcodes");
+_Static_assert((int)IO_TIMEOUT == IORING_OP_TIMEOUT, "opcodes");
+_Static_assert((int)IO_FALLOCATE == IORING_OP_FALLOCATE, "opcodes");
+_Static_assert((int)IO_OPENAT == IORING_OP_OPENAT && (int)IO_CLOSE == IORING_OP_CLOSE, "opcodes");
+_Static_assert((int)IO_STATX == IORING_OP_STATX && (int)IO_SPLICE == IORING_OP_SPLICE, "opcodes");
+_Static_assert((int)IO_FADVISE == IORING_OP_FADVISE, "opcodes");
+_Static_assert((int)IO_RENAMEAT == IORING_OP_RENAMEAT, "opcodes");
+_Static_assert((int)IO_UNLINKAT == IORING_OP_UNLINKAT, "opcodes");
+_Static_assert((int)IO_MKDIRAT == IORING_OP_MKDIRAT, "opcodes");
+_Static_assert((int)IO_SYMLINKAT == IORING_OP_SYMLINKAT, "opcodes");
+_Static_assert((int)IO_LINKAT == IORING_OP_LINKAT, "opcodes");
+_Static_assert((int)IO_FIXED_FILE == IOSQE_FIXED_FILE, "flags");
+_Static_assert((int)IO_DATASYNC == IORING_FSYNC_DATASYNC, "flags");
+
+static const char *forbidden_by(void)
+{
+    FILE *f = fopen("/proc/sys/kernel/io_uring_disabled", "re");
+    int level = 0;
+
+    if (f) {
+        if (fscanf(f, "%d", &level) != 1)
+            level = 0;
+        fclose(f);
+    }
+    return level ? "kernel.io_uring_disabled is set" : "a seccomp filter refuses it";
+}
+
+static int explain(char *message, size_t len, int err)
+{
+    if (err == -EPERM || err == -EACCES)
+        snprintf(message, len, "io_uring is forbidden here: %s", forbidden_by());
+    else if (err == -ENOSYS)
+        snprintf(message, len, "io_uring is not in this kernel");
+    else
+        snprintf(message, len, "io_uring cannot be set up: %s", strerrordesc_np(-err));
+    return err;
+}
+
+static int setup(struct ring *r, const struct ring_options *o, unsigned flags)
+{
+    struct io_uring_params p = { .flags = flags };
+
+    if (o->iopoll)
+        p.flags |= IORING_SETUP_IOPOLL;
+    if (o->sqpoll) {
+        p.flags |= IORING_SETUP_SQPOLL;
+        p.sq_thread_idle = 1000;
+        if (o->sq_cpu >= 0) {
+            p.flags |= IORING_SETUP_SQ_AFF;
+            p.sq_thread_cpu = (unsigned)o->sq_cpu;
+        }
+    }
+    return io_uring_queue_init_params(o->entries, &r->uring, &p);
+}
+
+/* From the newest set-up flags to none: what an older kernel does not know gives -EINVAL. */
+static int setup_best(struct ring *r, const struct ring_options *o)
+{
+    static const unsigned inline_flags[] = {
+        IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
+        IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_COOP_TASKRUN,
+        IORING_SETUP_COOP_TASKRUN, 0,
+    };
+    int err = -EINVAL;
+
+    if (o->sqpoll)
+        return setup(r, o, 0);
+    for (unsigned i = 0; i < 4 && err == -EINVAL; i++) {
+        err = setup(r, o, inline_flags[i]);
+        if (err == 0 && (inline_flags[i] & IORING_SETUP_DEFER_TASKRUN))
+            r->enter_flags = IORING_ENTER_GETEVENTS;    /* completions come only inside it */
+    }
+    return err;
+}
+
+static void probe(struct ring *r)
+{
+    struct io_uring_probe *p = io_uring_get_probe_ring(&r->uring);
+
+    if (!p)
+        return;
+    for (unsigned op = 0; op < 8 * sizeof r->supported; op++)
+        if (io_uring_opcode_supported(p, (int)op))
+            r->supported[op / 8] |= (unsigned char)(1u << op % 8);
+    io_uring_free_probe(p);
+}
+
+/* The array that maps ring positions to entries is the identity, once and for all. */
+static void map_identity(struct ring *r)
+{
+    for (unsigned i = 0; i < r->uring.sq.ring_entries; i++)
+        r->uring.sq.array[i] = i;
+}
+
+static void register_ring(struct ring *r)
+{
+    r->enter_fd = r->uring.ring_fd;
+    if (io_uring_register_ring_fd(&r->uring) == 1) {
+        r->enter_fd = r->uring.enter_ring_fd;
+        r->enter_flags |= IORING_ENTER_REGISTERED_RING;
+    }
+}
+
+int ring_open(struct ring **out, const struct ring_options *o)
+{
+    struct ring *r;
+    int err;
+
+    if (o->entries < 1 || o->entries > RING_ENTRIES_MAX)
+        return -EINVAL;
+    r = aligned_alloc(64, (sizeof *r + 63) / 64 * 64);
+    if (!r)
+        return -ENOMEM;
+    memset(r, 0, sizeof *r);
+    err = setup_best(r, o);
+    if (err == 0 && !(r->uring.features & IORING_FEAT_EXT_ARG)) {
+        io_uring_queue_exit(&r->uring);         /* before 5.11: waits cannot be bounded */
+        err = -ENOSYS;
+    }
+    if (err < 0) {
+        free(r);
+        return err;
+    }
+    io_uring_ring_dontfork(&r->uring);
+    r->limit = r->uring.sq.ring_entries;
+    r->sqpoll = o->sqpoll;
+    r->iopoll = o->iopoll;
+    probe(r);
+    map_identity(r);
+    register_ring(r);
+    clock_calibrate(&r->clock);
+    *out = r;
+    return 0;
+}
+
+int ring_available(char *message, size_t len)
+{
+    struct ring_options o = { .entries = 1, .sq_cpu = -1 };
+    struct ring r = { 0 };
+    int err = setup(&r, &o, 0);
+
+    if (err < 0)
+        return explain(message, len, err);
+    err = r.uring.features & IORING_FEAT_EXT_ARG ? 0 : -ENOSYS;
+    io_uring_queue_exit(&r.uring);
+    if (err < 0)
+        snprintf(message, len, "io_uring of this kernel is too old (5.11 is needed)");
+    return err;
+}
+
+bool ring_supports(const struct ring *r, unsigned kind)
+{
+    return kind < 8 * sizeof r->supported && r->supported[kind / 8] >> kind % 8 & 1;
+}
+
+int ring_register_file(struct ring *r, int fd)
+{
+    return io_uring_register_files(&r->uring, &fd, 1);
+}
+
+/* The kernel releases the pages of an earlier registration late, so -ENOMEM is tried again. */
+int ring_register_buffer(struct ring *r, void *mem, size_t len)
+{
+    struct iovec iov = { mem, len };
+    int err = -ENOMEM;
+
+    for (unsigned attempt = 0; attempt < 5 && err == -ENOMEM; attempt++) {
+        if (attempt)
+            clock_sleep_until(clock_now() + 2000000);
+        err = io_uring_register_buffers(&r->uring, &iov, 1);
+    }
+    return err;
+}
+
+/* One io_uring_enter. `wait` completions, bounded by wait_ns. */
+static int enter(struct ring *r, unsigned submit, unsigned wait, uint64_t wait_ns)
+{
+    struct __kernel_timespec ts = {
+        (long long)(wait_ns / CLOCK_SECOND), (long long)(wait_ns % CLOCK_SECOND)
+    };
+    struct io_uring_getevents_arg arg = { .ts = (uintptr_t)&ts, .sigmask_sz = _NSIG / 8 };
+    unsigned flags = r->enter_flags;
+    long n;
+
+    if (wait || r->iopoll)
+        flags |= IORING_ENTER_GETEVENTS;
+    if (r->sqpoll && *r->uring.sq.kflags & IORING_SQ_NEED_WAKEUP)
+        flags |= IORING_ENTER_SQ_WAKEUP;
+    if (wait && !r->iopoll)
+        n = syscall(SYS_io_uring_enter, r->enter_fd, submit, wait,
+                    flags | IORING_ENTER_EXT_ARG, &arg, sizeof arg);
+    else
+        n = syscall(SYS_io_uring_enter, r->enter_fd, submit, wait, flags, NULL, 0);
+    return n < 0 ? -errno : (int)n;
+}
+
+/* The kernel thread takes entries by itself: only wake or wait. */
+static int enter_sqpoll(struct ring *r, unsigned wait, uint64_t wait_ns)
+{
+    int n;
+
+    r->unsubmitted = 0;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* tail before the wake-up flag */
+    if (wait == 0 && !(*r->uring.sq.kflags & IORING_SQ_NEED_WAKEUP))
+        return 0;
+    n = enter(r, 0, wait, wait_ns);
+    return n < 0 ? n : 0;
+}
+
+/* Entries are visible to the kernel from here. A wait is for all of `wait`, so it is only asked
+ * for when everything was taken; EAGAIN and EBUSY mean: reap first, then submit the rest. */
+int ring_enter(struct ring *r, unsigned wait, uint64_t wait_ns)
+{
+    int n;
+
+    __atomic_store_n(r->uring.sq.ktail, r->tail, __ATOMIC_RELEASE);
+    if (r->sqpoll)
+        return enter_sqpoll(r, wait, wait_ns);
+    if (wait_ns == 0)
+        wait = 0;
+    n = enter(r, r->unsubmitted, wait, wait_ns);
+    if (n >= 0) {
+        r->unsubmitted -= (unsigned)n;
+        return 0;
+    }
+    /* With a wait, an error of the wait hides the count: read what was consumed. */
+    r->unsubmitted = r->tail - __atomic_load_n(r->uring.sq.khead, __ATOMIC_ACQUIRE);
+    if (n == -EAGAIN || n == -EBUSY)
+        return r->in_flight > r->unsubmitted ? 0 : -EAGAIN;
+    return n;
+}
+
+int ring_cancel(struct ring *r, uint64_t tag)
+{
+    struct io_uring_sync_cancel_reg reg = {
+        .addr = tag, .fd = -1, .timeout = { 0, 0 },
+    };
+    int err;
+
+    if (r->unsubmitted)
+        ring_enter(r, 0, 0);            /* what is queued must be known to be cancelled */
+    err = io_uring_register_sync_cancel(&r->uring, &reg);
+    return err == -ETIME ? -EALREADY : err > 0 ? 0 : err;
+}
+
+static void cancel_all(struct ring *r)
+{
+    struct io_uring_sync_cancel_reg reg = {
+        .fd = -1, .flags = IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL,
+        .timeout = { 0, 0 },
+    };
+
+    io_uring_register_sync_cancel(&r->uring, &reg);
+}
+
+int ring_drain(struct ring *r, uint64_t grace_ns)
+{
+    uint64_t deadline = clock_now() + grace_ns;
+    bool cancelled = false;
+
+    for (;;) {
+        ring_consume(r, ring_ready(r));
+        if (r->in_flight == 0)
+            return 0;
+        if (clock_now() >= deadline)
+            return -ETIME;
+        ring_submit(r, 1, ENGINE_WAIT_NS / 10);
+        if (!cancelled && r->unsubmitted == 0)
+            cancel_all(r);
+        cancelled = true;
+    }
+}
+
+int ring_close(struct ring *r, uint64_t grace_ns)
+{
+    int err = ring_drain(r, grace_ns);
+
+    if (err == -ETIME)
+        return err;             /* leaked on purpose: the kernel may still write there */
+    io_uring_queue_exit(&r->uring);
+    free(r);
+    return 0;
+}
