@@ -64,20 +64,23 @@ end
 
 local function guarded(v) return abs(v) < TINY and TINY or v end
 
--- The continued fraction of the incomplete beta function, by Lentz's method.
-local function beta_fraction(a, b, x)
-  local c, d = 1.0, 1 / guarded(1 - (a + b) * x / (a + 1))
-  local h = d
-  for m = 1, 100000 do
-    local even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-    d, c = 1 / guarded(1 + even * d), guarded(1 + even / c)
-    h = h * d * c
-    local odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-    d, c = 1 / guarded(1 + odd * d), guarded(1 + odd / c)
-    h = h * d * c
-    if abs(d * c - 1) < EPSILON * 4 then break end
+-- The even part of the incomplete beta function's continued fraction (DLMF 8.17.22), by
+-- Lentz's method; lambda = a y - b x >= 0 is taken from both so that nothing cancels.
+local function beta_fraction(a, b, x, y)
+  local lambda = a * y - b * x
+  local f = guarded((1 + lambda) * a / (a + 1))
+  local c, d = f, 0.0
+  for n = 1, 100000 do
+    local step = a + 2 * n - 1
+    local w = n * (b - n) * x
+    local numerator = (a + n - 1) / step * ((a + b + n - 1) / step) * w * x
+    local denominator = n + w / step + (a + n) / (step + 2) * (1 + lambda + n * (1 + y))
+    d = 1 / guarded(denominator + numerator * d)
+    c = guarded(denominator + numerator / c)
+    f = f * c * d
+    if abs(c * d - 1) < EPSILON * 4 then break end
   end
-  return h
+  return 1 / f
 end
 
 --- The regularised incomplete beta function I_x(a, b). y = 1 - x may be given exactly.
@@ -85,8 +88,8 @@ function special.beta(a, b, x, y)
   y = y or 1 - x
   if x <= 0 then return 0.0 elseif y <= 0 then return 1.0 end
   local front = beta_front(a, b, x, y)
-  if x <= (a + 1) / (a + b + 2) then return front * beta_fraction(a, b, x) / a end
-  return 1 - front * beta_fraction(b, a, y) / b
+  if a * y >= b * x then return front * beta_fraction(a, b, x, y) end
+  return 1 - front * beta_fraction(b, a, y, x)
 end
 
 local beta = special.beta
