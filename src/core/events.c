@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -12,6 +13,12 @@
 
 #define PUNT_EVENT "io_uring/io_uring_queue_async_work"
 
+struct events {
+    unsigned specs, cpus;
+    int *cpu;                   /* OS numbers */
+    int fd[];                   /* spec by spec, each on all CPUs; -1: not open */
+};
+
 struct events_punts {
     unsigned threads;
     int fd[];
@@ -24,27 +31,127 @@ static uint64_t read_counter(int fd)
     return read(fd, &n, sizeof n) == sizeof n ? n : 0;
 }
 
-/* Ids of this process's threads, at most max; returns their number, which may be larger. */
-static int list_threads(pid_t *tid, unsigned max)
+/* The numbers in the names PREFIXn of a folder, at most max; returns how many there are. */
+static int list_numbers(int *number, unsigned max, const char *folder, const char *prefix)
 {
-    DIR *d = opendir("/proc/self/task");
+    DIR *d = opendir(folder);
+    size_t skip = strlen(prefix);
     struct dirent *e;
     unsigned n = 0;
 
     if (!d)
         return -errno;
-    while ((e = readdir(d)))
-        if (e->d_name[0] != '.') {
-            if (n < max)
-                tid[n] = (pid_t)atoi(e->d_name);
-            n++;
-        }
+    while ((e = readdir(d))) {
+        if (strncmp(e->d_name, prefix, skip) || !isdigit((unsigned char)e->d_name[skip]))
+            continue;
+        if (n < max)
+            number[n] = atoi(e->d_name + skip);
+        n++;
+    }
     closedir(d);
     return (int)n;
 }
 
+static int ascending(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+static void close_all(const int *fd, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (fd[i] >= 0)
+            close(fd[i]);
+}
+
+/* Open spec i on every CPU; a CPU that turns out to be offline is taken out (for the first
+ * spec: later ones must agree). */
+static int open_spec(struct events *e, unsigned i, const struct events_spec *spec, int dir,
+                     char *why, size_t len)
+{
+    uint64_t id = 0;
+    int err = tracepoint_id(&id, dir, spec->event, why, len);
+
+    for (unsigned k = 0; err >= 0 && k < e->cpus; ) {
+        struct perf_event_attr attr = { .config = id };
+        int fd = tracepoint_open(&attr, -1, e->cpu[k], spec->filter, spec->event, why, len);
+
+        if (fd == -ENODEV && i == 0) {
+            memmove(&e->cpu[k], &e->cpu[k + 1], (--e->cpus - k) * sizeof *e->cpu);
+            continue;
+        }
+        err = fd;
+        e->fd[i * e->cpus + k++] = fd;
+    }
+    return err < 0 ? err : 0;
+}
+
+static int make_events(struct events **out, unsigned specs)
+{
+    enum { CPUS_MAX = 8192 };
+    int cpu[CPUS_MAX];
+    int n = list_numbers(cpu, CPUS_MAX, "/sys/devices/system/cpu", "cpu");
+    struct events *e;
+    size_t fds;
+
+    if (n <= 0 || n > CPUS_MAX)
+        return n < 0 ? n : -E2BIG;
+    fds = (size_t)n * specs;
+    e = malloc(sizeof *e + fds * sizeof *e->fd + (size_t)n * sizeof *e->cpu);
+    if (!e)
+        return -ENOMEM;
+    *e = (struct events){ .specs = specs, .cpus = (unsigned)n, .cpu = e->fd + fds };
+    memset(e->fd, -1, fds * sizeof *e->fd);
+    memcpy(e->cpu, cpu, (size_t)n * sizeof *cpu);
+    qsort(e->cpu, (size_t)n, sizeof *e->cpu, ascending);
+    *out = e;
+    return 0;
+}
+
+int events_open(struct events **out, const struct events_spec *spec, unsigned n, char *why,
+                size_t len)
+{
+    struct events *e = NULL;
+    int dir, err = tracepoint_dir(&dir, why, len);
+
+    if (err < 0)
+        return err;
+    err = make_events(&e, n);
+    if (err < 0)
+        snprintf(why, len, "list the CPUs: %s", strerrordesc_np(-err));
+    for (unsigned i = 0; err >= 0 && i < n; i++)
+        err = open_spec(e, i, &spec[i], dir, why, len);
+    close(dir);
+    if (err < 0) {
+        events_close(e);
+        return err;
+    }
+    *out = e;
+    return 0;
+}
+
+unsigned events_cpus(const struct events *e, const int **cpu)
+{
+    *cpu = e->cpu;
+    return e->cpus;
+}
+
+void events_read(const struct events *e, uint64_t *counts)
+{
+    for (size_t i = 0; i < (size_t)e->specs * e->cpus; i++)
+        counts[i] = read_counter(e->fd[i]);
+}
+
+void events_close(struct events *e)
+{
+    if (!e)
+        return;
+    close_all(e->fd, (size_t)e->specs * e->cpus);
+    free(e);
+}
+
 /* One inherited counter for each thread. One that ended since it was listed is left out. */
-static int count_threads(struct events_punts *p, uint64_t id, const pid_t *tid, unsigned n,
+static int count_threads(struct events_punts *p, uint64_t id, const int *tid, unsigned n,
                          char *why, size_t len)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -64,7 +171,7 @@ int events_punts_open(struct events_punts **out, char *why, size_t len)
 {
     enum { THREADS_MAX = 1024 };
     struct events_punts *p;
-    pid_t tid[THREADS_MAX];
+    int tid[THREADS_MAX];
     uint64_t id = 0;
     int dir, n, err = tracepoint_dir(&dir, why, len);
 
@@ -74,7 +181,7 @@ int events_punts_open(struct events_punts **out, char *why, size_t len)
     close(dir);
     if (err < 0)
         return err;
-    n = list_threads(tid, THREADS_MAX);
+    n = list_numbers(tid, THREADS_MAX, "/proc/self/task", "");
     if (n < 0 || n > THREADS_MAX) {
         snprintf(why, len, "count %s: the threads of this process cannot be listed", PUNT_EVENT);
         return n < 0 ? n : -E2BIG;
@@ -106,7 +213,6 @@ void events_punts_close(struct events_punts *p)
 {
     if (!p)
         return;
-    for (unsigned i = 0; i < p->threads; i++)
-        close(p->fd[i]);
+    close_all(p->fd, p->threads);
     free(p);
 }

@@ -14,6 +14,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct events_spec {
+    const char *event;          /* "system/name", as in tracefs */
+    const char *filter;         /* the kernel's filter over its fields, or NULL */
+};
+
+/*
+ * Counters of the n specs on every CPU that is online, running from the opening on: take the
+ * difference of two readings. Needs n descriptors a CPU. The strings are not kept.
+ */
+struct events;
+
+int events_open(struct events **out, const struct events_spec *spec, unsigned n, char *why,
+                size_t len);
+
+/* The OS numbers of the CPUs, ascending, and how many there are. */
+unsigned events_cpus(const struct events *e, const int **cpu);
+
+/* Counts since the opening, one for each spec and CPU: counts[i * cpus + k] is of spec i on the
+ * k-th CPU. */
+void events_read(const struct events *e, uint64_t *counts);
+
+void events_close(struct events *e);    /* NULL allowed */
+
 /*
  * Punts: requests that io_uring handed to one of its worker threads, because they would have
  * waited (no free tag, a split, an operation without a non-blocking form). They distort what is
