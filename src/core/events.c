@@ -31,30 +31,45 @@ static uint64_t read_counter(int fd)
     return read(fd, &n, sizeof n) == sizeof n ? n : 0;
 }
 
-/* The numbers in the names PREFIXn of a folder, at most max; returns how many there are. */
-static int list_numbers(int *number, unsigned max, const char *folder, const char *prefix)
+/* The numbers that are names in a folder, at most max; returns how many there are. */
+static int list_numbers(int *number, unsigned max, const char *folder)
 {
     DIR *d = opendir(folder);
-    size_t skip = strlen(prefix);
     struct dirent *e;
     unsigned n = 0;
 
     if (!d)
         return -errno;
     while ((e = readdir(d))) {
-        if (strncmp(e->d_name, prefix, skip) || !isdigit((unsigned char)e->d_name[skip]))
+        if (!isdigit((unsigned char)e->d_name[0]))
             continue;
         if (n < max)
-            number[n] = atoi(e->d_name + skip);
+            number[n] = atoi(e->d_name);
         n++;
     }
     closedir(d);
     return (int)n;
 }
 
-static int ascending(const void *a, const void *b)
+/* The kernel's list is ranges joined by commas: "0-3,8". */
+int events_online(int *cpu, unsigned max)
 {
-    return *(const int *)a - *(const int *)b;
+    FILE *f = fopen("/sys/devices/system/cpu/online", "re");
+    unsigned n = 0;
+    int first, last;
+
+    if (!f)
+        return -errno;
+    while (fscanf(f, "%d", &first) == 1) {
+        if (fscanf(f, "-%d", &last) != 1)
+            last = first;
+        for (int c = first; c <= last && n < max; c++)
+            cpu[n++] = c;
+        if (fgetc(f) != ',')
+            break;
+    }
+    fclose(f);
+    return n > 0 ? (int)n : -ENODEV;
 }
 
 static void close_all(const int *fd, size_t n)
@@ -64,46 +79,35 @@ static void close_all(const int *fd, size_t n)
             close(fd[i]);
 }
 
-/* Open spec i on every CPU; a CPU that turns out to be offline is taken out (for the first
- * spec: later ones must agree). */
 static int open_spec(struct events *e, unsigned i, const struct events_spec *spec, int dir,
                      char *why, size_t len)
 {
     uint64_t id = 0;
     int err = tracepoint_id(&id, dir, spec->event, why, len);
 
-    for (unsigned k = 0; err >= 0 && k < e->cpus; ) {
+    for (unsigned k = 0; err >= 0 && k < e->cpus; k++) {
         struct perf_event_attr attr = { .config = id };
-        int fd = tracepoint_open(&attr, -1, e->cpu[k], spec->filter, spec->event, why, len);
 
-        if (fd == -ENODEV && i == 0) {
-            memmove(&e->cpu[k], &e->cpu[k + 1], (--e->cpus - k) * sizeof *e->cpu);
-            continue;
-        }
-        err = fd;
-        e->fd[i * e->cpus + k++] = fd;
+        err = tracepoint_open(&attr, -1, e->cpu[k], spec->filter, spec->event, why, len);
+        e->fd[i * e->cpus + k] = err;
     }
     return err < 0 ? err : 0;
 }
 
 static int make_events(struct events **out, unsigned specs)
 {
-    enum { CPUS_MAX = 8192 };
-    int cpu[CPUS_MAX];
-    int n = list_numbers(cpu, CPUS_MAX, "/sys/devices/system/cpu", "cpu");
+    int cpu[EVENTS_CPUS_MAX], n = events_online(cpu, EVENTS_CPUS_MAX);
     struct events *e;
-    size_t fds;
+    size_t fds = n > 0 ? (size_t)n * specs : 0;
 
-    if (n <= 0 || n > CPUS_MAX)
-        return n < 0 ? n : -E2BIG;
-    fds = (size_t)n * specs;
+    if (n < 0)
+        return n;
     e = malloc(sizeof *e + fds * sizeof *e->fd + (size_t)n * sizeof *e->cpu);
     if (!e)
         return -ENOMEM;
     *e = (struct events){ .specs = specs, .cpus = (unsigned)n, .cpu = e->fd + fds };
     memset(e->fd, -1, fds * sizeof *e->fd);
     memcpy(e->cpu, cpu, (size_t)n * sizeof *cpu);
-    qsort(e->cpu, (size_t)n, sizeof *e->cpu, ascending);
     *out = e;
     return 0;
 }
@@ -181,7 +185,7 @@ int events_punts_open(struct events_punts **out, char *why, size_t len)
     close(dir);
     if (err < 0)
         return err;
-    n = list_numbers(tid, THREADS_MAX, "/proc/self/task", "");
+    n = list_numbers(tid, THREADS_MAX, "/proc/self/task");
     if (n < 0 || n > THREADS_MAX) {
         snprintf(why, len, "count %s: the threads of this process cannot be listed", PUNT_EVENT);
         return n < 0 ? n : -E2BIG;

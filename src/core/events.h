@@ -14,6 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define EVENTS_CPUS_MAX 8192    /* the most a Linux kernel can be built for */
+
+/* OS numbers of the CPUs that are online, ascending, at most max. Returns how many, 1 or more;
+ * -errno. */
+int events_online(int *cpu, unsigned max);
+
 struct events_spec {
     const char *event;          /* "system/name", as in tracefs */
     const char *filter;         /* the kernel's filter over its fields, or NULL */
