@@ -13,7 +13,7 @@ local PARTS = {
   options = "iolua.options",
   show = "iolua.show",
   -- Files, buffers and what was measured.
-  open = { "iolua.core", "file", "open" },
+  open = "iolua.open",
   buffer = { "iolua.core", "buf", "new" },
   hist = { "iolua.core", "hist", "new" },
   fs = "iolua.fs",

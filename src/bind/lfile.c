@@ -31,6 +31,11 @@ static int lfile_new(lua_State *L)
     char message[512];
     int err;
 
+    lua_settop(L, 2);
+    if (lua_isnil(L, 2)) {
+        lua_newtable(L);
+        lua_replace(L, 2);
+    }
     luaL_checktype(L, 2, LUA_TTABLE);
     o.write = bind_flag(L, 2, "write");
     o.create = bind_flag(L, 2, "create");

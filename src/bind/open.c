@@ -5,8 +5,10 @@
 #include "bind/open.h"
 
 static const luaL_Reg modules[] = {
+    { "buf", lbuf_open },
     { "clock", lclock_open },
     { "dist", ldist_open },
+    { "file", lfile_open },
     { "hist", lhist_open },
     { "rng", lrng_open },
     { "run", lrun_open },
