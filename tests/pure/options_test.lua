@@ -49,7 +49,8 @@ t.case("a negative text is a value after =", function()
 end)
 
 for name, case in pairs {
-  ["an unknown option"] = { "unknown option --iodept; did you mean \"--iodepth\"?", "--iodept", "3" },
+  ["an unknown option"] = { 'unknown option --iodept; did you mean "--iodepth"?',
+    "--iodept", "3" },
   ["a size"] = { '--bs: "4kk" is not a size', "--bs", "4kk" },
   ["a time without unit"] = { '--runtime: "5" is not a duration: it needs a unit, as in "5s"',
     "--runtime", "5" },
