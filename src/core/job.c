@@ -396,10 +396,7 @@ int job_open(struct job **out, const struct job_spec *spec, char *message, size_
         return -ENOMEM;
     j->copy = *spec;
     j->spec = &j->copy;
-    err = load_init(&j->load, &spec->load);
-    if (err < 0)
-        snprintf(message, len, "a region of %llu bytes has no block of %u",
-                 (unsigned long long)spec->load.size, spec->load.bs);
+    err = load_init(&j->load, &spec->load, message, len);
     if (err == 0)
         err = rig_open(&j->rig, &spec->rig, message, len);
     if (err == 0 && (err = allocate(j)) < 0)

@@ -1,31 +1,40 @@
 #include <errno.h>
+#include <stdio.h>
 
 #include "core/load.h"
 
-int load_init(struct load *l, const struct load_spec *spec)
+/* Why the places of spec cannot be, in a sentence. */
+static int refuse(int err, const struct load_spec *spec, uint64_t blocks, char *message,
+                  size_t len)
 {
-    if (!spec->nop && spec->size / spec->bs == 0)
-        return -ERANGE;
-    *l = (struct load){
-        .order = spec->order,
-        .mixed = spec->read_percent > 0 && spec->read_percent < 100,
-        .writes = spec->read_percent == 0,
-        .read_percent = spec->read_percent,
-        .offset = spec->offset,
-        .blocks = spec->nop ? 1 : spec->size / spec->bs,
-        .bs = spec->bs,
-    };
-    rng_seed(&l->rng, spec->seed, spec->stream);
-    if (l->order == LOAD_NOREPEAT)
-        dist_perm_init(&l->perm, l->blocks, &l->rng);
-    return 0;
+    if (blocks == 0)
+        snprintf(message, len, "a region of %llu bytes has no block of %u",
+                 (unsigned long long)spec->size, spec->bs);
+    else if (err == -ERANGE)
+        snprintf(message, len, "a zone of the distribution has no block: the region has %llu",
+                 (unsigned long long)blocks);
+    else
+        snprintf(message, len, "the distribution's parameter is out of its range");
+    return err;
 }
 
-uint64_t load_permuted(struct load *l)
+int load_init(struct load *l, const struct load_spec *spec, char *message, size_t len)
 {
-    if (l->next == l->blocks) {
-        dist_perm_init(&l->perm, l->blocks, &l->rng);
-        l->next = 0;
-    }
-    return dist_perm_at(&l->perm, l->next++);
+    static const struct spot_spec plain[] = {
+        [LOAD_SEQUENTIAL] = { .kind = SPOT_SEQUENTIAL },
+        [LOAD_RANDOM] = { .kind = SPOT_UNIFORM },
+        [LOAD_NOREPEAT] = { .kind = SPOT_NOREPEAT },
+    };
+    const struct spot_spec *spot = spec->order == LOAD_SPOT ? &spec->spot : &plain[spec->order];
+    uint64_t blocks = spec->nop ? 1 : spec->size / spec->bs;
+    int err;
+
+    l->mixed = spec->read_percent > 0 && spec->read_percent < 100;
+    l->writes = spec->read_percent == 0;
+    l->read_percent = spec->read_percent;
+    l->offset = spec->offset;
+    l->bs = spec->bs;
+    rng_seed(&l->rng, spec->seed, spec->stream);
+    err = blocks ? spot_init(&l->spot, spot, blocks, &l->rng) : -ERANGE;
+    return err < 0 ? refuse(err, spec, blocks, message, len) : 0;
 }

@@ -8,20 +8,23 @@
 #ifndef IOLUA_CORE_LOAD_H
 #define IOLUA_CORE_LOAD_H
 
-#include "core/dist.h"
 #include "core/io.h"
+#include "core/spot.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum load_order {
     LOAD_SEQUENTIAL,
     LOAD_RANDOM,                /* uniform, with repeats */
     LOAD_NOREPEAT,              /* uniform permutation */
+    LOAD_SPOT,                  /* as `spot` says: hot places, strides */
 };
 
 struct load_spec {
     enum load_order order;
+    struct spot_spec spot;      /* read for LOAD_SPOT only */
     bool nop;                   /* no data at all: the engine alone */
     unsigned read_percent;      /* 0 .. 100 of the operations are reads */
     uint64_t offset, size;      /* region in bytes; what is no whole block is never touched */
@@ -31,14 +34,12 @@ struct load_spec {
 };
 
 struct load {
-    enum load_order order;
     bool mixed, writes;
     unsigned read_percent;
-    uint64_t offset, blocks;
+    uint64_t offset;
     uint32_t bs;
-    uint64_t next;              /* sequential and permuted: index of the next block */
     struct rng rng;
-    struct dist_perm perm;
+    struct spot spot;
 };
 
 struct load_op {
@@ -46,28 +47,13 @@ struct load_op {
     uint64_t pos;
 };
 
-/* 0, or -ERANGE when the region is smaller than one block. */
-int load_init(struct load *l, const struct load_spec *spec);
-
-/* Out of line: draws the next permutation when one is used up. */
-uint64_t load_permuted(struct load *l);
-
-static inline uint64_t load_block(struct load *l)
-{
-    uint64_t block;
-
-    if (l->order == LOAD_RANDOM)
-        return rng_below(&l->rng, l->blocks);
-    if (l->order == LOAD_NOREPEAT)
-        return load_permuted(l);
-    block = l->next;
-    l->next = block + 1 == l->blocks ? 0 : block + 1;
-    return block;
-}
+/* 0; -ERANGE when the region is smaller than one block, or too small for a zone; -EINVAL for a
+ * distribution's parameter that is out of its range; each with a sentence in message. */
+int load_init(struct load *l, const struct load_spec *spec, char *message, size_t len);
 
 static inline struct load_op load_next(struct load *l)
 {
-    struct load_op op = { l->writes, l->offset + load_block(l) * l->bs };
+    struct load_op op = { l->writes, l->offset + spot_next(&l->spot, &l->rng) * l->bs };
 
     if (l->mixed)
         op.write = rng_below(&l->rng, 100) >= l->read_percent;

@@ -5,23 +5,20 @@
 
 static int zoned_init(struct spot *p, const struct spot_spec *spec)
 {
-    uint64_t access = 0, size = 0, before = 0;
+    uint64_t before = 0;
+    struct mix sizes;
 
-    if (spec->zone_count < 1 || spec->zone_count > SPOT_ZONES_MAX)
+    if (mix_init(&p->u.zoned.access, spec->access, spec->zones) < 0 ||
+        mix_init(&sizes, spec->size, spec->zones) < 0)
         return -EINVAL;
-    for (unsigned i = 0; i < spec->zone_count; i++) {
-        access += spec->zones[i].access;
-        size += spec->zones[i].size;
-        if (access > SPOT_WHOLE || size > SPOT_WHOLE)
-            return -EINVAL;
-        p->u.zoned.below[i] = (uint32_t)access;
-        p->u.zoned.end[i] = (uint64_t)((unsigned __int128)p->blocks * size / SPOT_WHOLE);
-        if (spec->zones[i].access > 0 && p->u.zoned.end[i] == before)
+    for (unsigned i = 0; i < spec->zones; i++) {
+        p->u.zoned.end[i] = (uint64_t)((unsigned __int128)p->blocks * sizes.below[i] /
+                                       MIX_WHOLE);
+        if (spec->access[i] > 0 && p->u.zoned.end[i] == before)
             return -ERANGE;
         before = p->u.zoned.end[i];
     }
-    p->u.zoned.count = spec->zone_count;
-    return access == SPOT_WHOLE && size == SPOT_WHOLE ? 0 : -EINVAL;
+    return 0;
 }
 
 static int normal_init(struct spot *p, double percent)
@@ -112,13 +109,10 @@ static uint64_t normal(const struct spot *p, struct rng *r)
 
 static uint64_t zoned(const struct spot *p, struct rng *r)
 {
-    uint64_t draw = rng_below(r, SPOT_WHOLE), start;
-    unsigned i = 0;
+    unsigned zone = mix_next(&p->u.zoned.access, r);
+    uint64_t start = zone ? p->u.zoned.end[zone - 1] : 0;
 
-    while (draw >= p->u.zoned.below[i])
-        i++;
-    start = i ? p->u.zoned.end[i - 1] : 0;
-    return start + rng_below(r, p->u.zoned.end[i] - start);
+    return start + rng_below(r, p->u.zoned.end[zone] - start);
 }
 
 uint64_t spot_draw(struct spot *p, struct rng *r)

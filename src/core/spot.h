@@ -9,9 +9,7 @@
 #define IOLUA_CORE_SPOT_H
 
 #include "core/dist.h"
-
-#define SPOT_ZONES_MAX 256
-#define SPOT_WHOLE     100000000u      /* 100 % in the grain of zones, 10^-6 % */
+#include "core/mix.h"
 
 enum spot_kind {
     SPOT_SEQUENTIAL,           /* 0, 1, 2 ..., again from 0 after the last */
@@ -24,18 +22,15 @@ enum spot_kind {
     SPOT_ZONED,                /* so many % of operations on the next so many % of blocks */
 };
 
-struct spot_zone {
-    uint32_t access, size;      /* parts of SPOT_WHOLE; both sum up to it over the zones */
-};
-
 struct spot_spec {
     enum spot_kind kind;
     double parameter;           /* of zipf, pareto, normal */
     uint64_t stride;            /* blocks, 1 or more */
     bool scatter;               /* of zipf, pareto, normal, zoned; the others know no hot place */
     uint64_t scatter_seed;      /* the same for all who share a region: the same hot places */
-    const struct spot_zone *zones;     /* copied */
-    unsigned zone_count;        /* 1 .. SPOT_ZONES_MAX */
+    unsigned zones;             /* of zoned: their number, 1 .. MIX_MAX */
+    uint32_t access[MIX_MAX];   /* each zone's share of operations and of blocks: both sum up */
+    uint32_t size[MIX_MAX];     /* to MIX_WHOLE */
 };
 
 struct spot {
@@ -49,9 +44,8 @@ struct spot {
         struct dist_pareto pareto;
         double deviation;       /* blocks */
         struct {
-            unsigned count;
-            uint32_t below[SPOT_ZONES_MAX];        /* sums of access */
-            uint64_t end[SPOT_ZONES_MAX];          /* sums of blocks */
+            struct mix access;
+            uint64_t end[MIX_MAX];      /* the block after each zone's last */
         } zoned;
     } u;
 };

@@ -78,13 +78,11 @@ static void uniform_is_uniform(void)
 
 static void zones_get_their_shares(void)
 {
-    static const struct spot_zone zones[] = {
-        { 50000000, 5000000 }, { 30000000, 15000000 }, { 20000000, 80000000 },
-    };
     unsigned seen[3] = { 0 };
 
-    CHECK(start((struct spot_spec){ .kind = SPOT_ZONED, .zones = zones, .zone_count = 3 },
-                1000000) == 0);
+    CHECK(start((struct spot_spec){
+        .kind = SPOT_ZONED, .zones = 3, .access = { 50000000, 30000000, 20000000 },
+        .size = { 5000000, 15000000, 80000000 } }, 1000000) == 0);
     for (int i = 0; i < DRAWS; i++) {
         uint64_t at = spot_next(&p, &r);
 
@@ -98,13 +96,11 @@ static void zones_get_their_shares(void)
 
 static void a_zone_is_uniform_inside_and_an_idle_one_is_never_met(void)
 {
-    static const struct spot_zone zones[] = {
-        { 0, 20000000 }, { 100000000, 30000000 }, { 0, 50000000 },
-    };
     unsigned seen[100] = { 0 };
 
-    CHECK(start((struct spot_spec){ .kind = SPOT_ZONED, .zones = zones, .zone_count = 3 },
-                100) == 0);
+    CHECK(start((struct spot_spec){
+        .kind = SPOT_ZONED, .zones = 3, .access = { 0, 100000000, 0 },
+        .size = { 20000000, 30000000, 50000000 } }, 100) == 0);
     for (int i = 0; i < DRAWS; i++)
         seen[spot_next(&p, &r)]++;
     CHECK(stat_chi_fits(stat_chi_equal(seen + 20, 30, DRAWS), 29));
@@ -113,22 +109,22 @@ static void a_zone_is_uniform_inside_and_an_idle_one_is_never_met(void)
 
 static int zoned(uint32_t access, uint32_t size, uint32_t access2, uint32_t size2, uint64_t n)
 {
-    struct spot_zone zones[] = { { access, size }, { access2, size2 } };
-
-    return start((struct spot_spec){ .kind = SPOT_ZONED, .zones = zones, .zone_count = 2 }, n);
+    return start((struct spot_spec){ .kind = SPOT_ZONED, .zones = 2,
+                                     .access = { access, access2 }, .size = { size, size2 } }, n);
 }
 
 static void zones_that_do_not_sum_up_are_refused(void)
 {
-    const uint32_t half = SPOT_WHOLE / 2;
+    const uint32_t half = MIX_WHOLE / 2, hundredth = MIX_WHOLE / 100;
 
     CHECK_INT(zoned(half, half, half, half, 100), 0);
     CHECK_INT(zoned(half, half, half - 1, half, 100), -EINVAL);
     CHECK_INT(zoned(half, half, half, half + 1, 100), -EINVAL);
     CHECK_INT(zoned(UINT32_MAX, half, half, half, 100), -EINVAL);
-    CHECK_INT(zoned(half, SPOT_WHOLE / 100, half, SPOT_WHOLE / 100 * 99, 50), -ERANGE);
-    CHECK_INT(zoned(0, SPOT_WHOLE / 100, SPOT_WHOLE, SPOT_WHOLE / 100 * 99, 50), 0);
+    CHECK_INT(zoned(half, hundredth, half, hundredth * 99, 50), -ERANGE);
+    CHECK_INT(zoned(0, hundredth, MIX_WHOLE, hundredth * 99, 50), 0);
     CHECK_INT(start((struct spot_spec){ .kind = SPOT_ZONED }, 100), -EINVAL);
+    CHECK_INT(start((struct spot_spec){ .kind = SPOT_ZONED, .zones = MIX_MAX + 1 }, 100), -EINVAL);
 }
 
 static double bell_below(double x)      /* deviation 20 % of the region around its middle */
