@@ -5,11 +5,14 @@
 #include "bind/open.h"
 
 static const luaL_Reg modules[] = {
+    { "attr", lattr_open },
+    { "blk", lblk_open },
     { "buf", lbuf_open },
     { "clock", lclock_open },
     { "dist", ldist_open },
     { "file", lfile_open },
     { "hist", lhist_open },
+    { "journal", ljournal_open },
     { "rng", lrng_open },
     { "run", lrun_open },
     { NULL, NULL },
