@@ -11,9 +11,11 @@ int lblk_open(lua_State *L);
 int lbuf_open(lua_State *L);
 int lclock_open(lua_State *L);
 int ldist_open(lua_State *L);
+int levents_open(lua_State *L);
 int lfile_open(lua_State *L);
 int lhist_open(lua_State *L);
 int ljournal_open(lua_State *L);
+int lrecord_open(lua_State *L);
 int lrng_open(lua_State *L);
 int lrun_open(lua_State *L);
 
