@@ -16,6 +16,7 @@ static const luaL_Reg modules[] = {
     { "journal", ljournal_open },
     { "record", lrecord_open },
     { "rng", lrng_open },
+    { "spot", lspot_open },
     { "run", lrun_open },
     { NULL, NULL },
 };
