@@ -33,15 +33,14 @@ end
 function shares.complete(percents)
   local list, holes, sum = {}, {}, 0
   for i, percent in ipairs(percents) do
-    local part, message = 0, nil
+    list[i] = 0
     if percent then
-      part, message = parts(percent)
+      local part, message = parts(percent)
       if not part then return nil, message end
+      list[i], sum = part, sum + part
     else
       holes[#holes + 1] = i
     end
-    list[i] = part
-    sum = sum + part
   end
   if sum > shares.WHOLE then
     return nil, ("shares add up to %s %%, over 100 %%"):format(percentage(sum))

@@ -19,11 +19,14 @@
 #define HIST_SUB     (1u << HIST_BITS)
 #define HIST_BUCKETS ((64u - HIST_BITS + 1) * HIST_SUB)
 
+/* A userdata of Lua is aligned to 8 bytes only, and a histogram may be one. */
+typedef unsigned __int128 hist_sum __attribute__((aligned(8)));
+
 struct hist {
     uint64_t count;
     uint64_t min, max;          /* of no value: UINT64_MAX and 0 */
-    unsigned __int128 sum;
-    unsigned __int128 square;   /* low 128 bits of the sum of squares */
+    hist_sum sum;
+    hist_sum square;            /* low 128 bits of the sum of squares */
     uint64_t square_high;       /* and what overflowed them */
     uint64_t counts[HIST_BUCKETS];
 };

@@ -84,7 +84,8 @@ static void every_rank_has_its_share(void)
 
 static void the_share_of_rank_one_is_right_among_a_trillion(void)
 {
-    static const uint64_t sizes[] = { 1, 2, 3, 100, 1000003, (uint64_t)1 << 32, (uint64_t)1 << 40 };
+    static const uint64_t sizes[] = { 1, 2, 3, 100, 1000003, (uint64_t)1 << 32,
+                                      (uint64_t)1 << 40 };
     static const double theta[] = { 0.5, 0.99, 1, 1.2 };
 
     for (unsigned s = 0; s < 7; s++)

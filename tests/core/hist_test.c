@@ -324,6 +324,19 @@ static void an_answer_lies_between_minimum_and_maximum(void)
     CHECK_INT(percentile(&a, 100), 1000001);
 }
 
+/* Where Lua may put one; UBSan tells. */
+static void a_histogram_needs_eight_byte_alignment_only(void)
+{
+    static uint64_t room[2 + sizeof(struct hist) / 8];
+    struct hist *h = (void *)(room + ((uintptr_t)room % 16 == 0));
+
+    CHECK((uintptr_t)h % 16 == 8);
+    hist_reset(h);
+    hist_record(h, UINT64_MAX, 2);
+    hist_merge(h, h);
+    CHECK(h->count == 4 && deviation(h) == 0 && mean(h) == 0x1p64);
+}
+
 int main(void)
 {
     CASE(every_value_has_a_bucket_within_the_bound);
@@ -343,5 +356,6 @@ int main(void)
     CASE(merging_is_recording_into_one_and_in_any_order);
     CASE(merging_nothing_changes_nothing);
     CASE(an_answer_lies_between_minimum_and_maximum);
+    CASE(a_histogram_needs_eight_byte_alignment_only);
     return DONE();
 }
