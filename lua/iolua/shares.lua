@@ -5,7 +5,7 @@ local shares = {}
 shares.WHOLE = 100000000
 
 local function parts(percent)
-  if math.type(percent) == nil or not (percent >= 0) then
+  if math.type(percent) == nil or percent ~= percent or percent < 0 then
     return nil, ("%s is not a percentage"):format(tostring(percent))
   end
   if percent > 100 then return nil, ("%s is over 100 %%"):format(tostring(percent)) end

@@ -23,10 +23,10 @@ struct clock {
     uint64_t mult;              /* ns = (ticks * mult) >> 32 */
 };
 
-/* Fill c. Takes up to 10 ms where the counter has to be measured against CLOCK_MONOTONIC. */
+/* Fill c. Takes 2 ms where the counter has to be measured against CLOCK_MONOTONIC. */
 void clock_calibrate(struct clock *c);
 
-/* The same without asking the kernel for its own scale: measures for 5 ms. Only on a machine
+/* The same without asking the kernel for its own scale: measures for 2 ms. Only on a machine
  * whose counter clock_calibrate would use (c->tsc true afterwards on x86-64 alone). */
 void clock_measure(struct clock *c);
 
