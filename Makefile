@@ -81,6 +81,7 @@ test: tests
 clean:
 	rm -rf build
 
+-include tests/vm/vm.mk
 -include $(CORE:.o=.d) $(BIND:.o=.d) $(MAIN:.o=.d) $(CTEST:=.d) $(CTOOL:=.d)
 .PHONY: all tests test clean
 .DELETE_ON_ERROR:
