@@ -15,6 +15,7 @@ static const luaL_Reg modules[] = {
     { "hist", lhist_open },
     { "journal", ljournal_open },
     { "record", lrecord_open },
+    { "job", ljob_open },
     { "rng", lrng_open },
     { "spot", lspot_open },
     { "run", lrun_open },

@@ -16,6 +16,7 @@ int lfile_open(lua_State *L);
 int lhist_open(lua_State *L);
 int ljournal_open(lua_State *L);
 int lrecord_open(lua_State *L);
+int ljob_open(lua_State *L);
 int lrng_open(lua_State *L);
 int lspot_open(lua_State *L);
 int lrun_open(lua_State *L);
