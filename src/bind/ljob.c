@@ -101,7 +101,7 @@ static void read_rig(lua_State *L, struct rig_spec *s, const struct load_spec *l
     s->stream = load->stream;
     s->sqpoll = bind_flag(L, 2, "sqpoll");
     s->iopoll = bind_flag(L, 2, "iopoll");
-    s->sq_cpu = (int)bind_field(L, 2, "sq_cpu", -1, CPUSET_MAX - 1, -1);
+    s->sq_cpu = (int)bind_field(L, 2, "sq_cpu", -1, CPUSET_CPUS - 1, -1);
     s->registered = bind_flag(L, 2, "registered");
 }
 
