@@ -4,7 +4,7 @@
 -- are threads of the core; the fiber that asked waits while other fibers run.
 local core = require "iolua.core"
 local fiber = require "iolua.fiber"
-local file = require "iolua.file"
+local open = require "iolua.open"
 local OPTIONS = require "iolua.job.options"
 local plan = require "iolua.job.plan"
 local result = require "iolua.job.result"
@@ -34,8 +34,8 @@ local function open_targets(o, opened)
   if type(given) ~= "table" or getmetatable(given) then given = { given } end
   for i, target in ipairs(given) do
     if type(target) == "string" then
-      local f, message, errno = file.open(target, { write = writes(o), direct = o.direct or false,
-        overwrite = writes(o) and o.overwrite, destroy = writes(o) and o.destroy or nil })
+      local f, message, errno = open(target, { write = writes(o), direct = o.direct or false,
+        overwrite = writes(o) and o.overwrite or nil, destroy = writes(o) and o.destroy or nil })
       if not f then return nil, message, errno end
       opened[#opened + 1] = f
       target = f

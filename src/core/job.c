@@ -340,7 +340,7 @@ static int step_any(struct job *j, struct job_live *live)
 
 static void choose_step(struct job *j)
 {
-    if (j->rig.engine != &ring_engine)
+    if (!j->rig.ring)
         j->step = step_any;
     else if (j->spec->clock_each)
         j->step = step_ring_each;

@@ -33,6 +33,7 @@ static int open_ring(struct rig *r, const struct rig_spec *spec, char *message, 
         return err;
     }
     r->engine = &ring_engine;
+    r->ring = true;
     r->self = ring;
     return 0;
 }
@@ -171,7 +172,7 @@ int rig_open(struct rig *r, const struct rig_spec *spec, char *message, size_t l
         rig_close(r, 0);
         return err;
     }
-    if (r->engine == &ring_engine && spec->registered)
+    if (r->ring && spec->registered)
         register_all(r, spec);
     return 0;
 }

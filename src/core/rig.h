@@ -36,6 +36,7 @@ struct rig_spec {
 struct rig {
     const struct engine *engine;
     void *self;
+    bool ring;                  /* the engine is io_uring: self is a struct ring */
     struct buf *memory;
     size_t stride;              /* from one slot's memory to the next */
     bool fixed_file, fixed_memory;

@@ -95,7 +95,7 @@ end
 
 -- Worker i (from 0) of o.numjobs.
 local function worker_for(o, targets, i)
-  local worker, target = common(o), targets[i % #targets + 1]
+  local worker, target = common(o), targets[i % math.max(1, #targets) + 1]
   worker.stream, worker.cpus = i, cpu_of(o, i)
   worker.number_ios = operations(o, 0)
   if not target then return worker end
