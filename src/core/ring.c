@@ -237,7 +237,7 @@ int ring_enter(struct ring *r, unsigned wait, uint64_t wait_ns)
     n = enter(r, r->unsubmitted, wait, wait_ns);
     if (n >= 0) {
         r->unsubmitted -= (unsigned)n;
-        return 0;
+        return ring_ready(r) < wait ? -ETIME : 0;   /* a time-out after a submission is silent */
     }
     /* With a wait, an error of the wait hides the count: read what was consumed. */
     r->unsubmitted = r->tail - __atomic_load_n(r->uring.sq.khead, __ATOMIC_ACQUIRE);
