@@ -9,7 +9,7 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 
-# What is installed on Debian 12 to build, run and check. tools/deps.sh explains.
+# What Debian 12 needs to build and run, and beyond that to check.
 PACKAGES := gcc make pkg-config libc6-dev lua5.4 liblua5.4-dev liburing-dev libdevmapper-dev \
             libhwloc-dev libblkid-dev libedit-dev libxxhash-dev lua-argparse lua-dkjson gnuplot-nox
 CHECK_PACKAGES := clang lua-check util-linux fio hwloc-nox
@@ -18,8 +18,9 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointe
         -Wwrite-strings -Wundef -Wformat=2 -Werror
 CFLAGS_release := -O3 -g
 CFLAGS_debug   := -O0 -g
+CFLAGS_clang   := -O2 -g -Wno-gnu-statement-expression
 CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-CFLAGS_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
+CFLAGS_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer -Wno-tsan
 LDFLAGS_asan   := -fsanitize=address,undefined
 LDFLAGS_tsan   := -fsanitize=thread
 
@@ -78,10 +79,61 @@ tests: all $(CTEST) $(CTOOL)
 test: tests
 	@sh tests/run.sh $(O) "$(T)"
 
+# Everything: all builds, the sanitizers, both compilers, lint. Ends with the sum.
+check:
+	@$(MAKE) -s deps WANTED="$(PACKAGES) $(CHECK_PACKAGES)"
+	@bash tests/check.sh
+
+check-full:
+	@$(MAKE) -s deps WANTED="$(PACKAGES) $(CHECK_PACKAGES)"
+	@FULL=1 bash tests/check.sh
+
+check-asan check-tsan: check-%:
+	@$(MAKE) -s BUILD=$* test
+
+# Warnings are errors with gcc and clang; Lua by luacheck; the layers by tests/pure/arch_test.
+lint:
+	@$(MAKE) -s tests
+	@$(MAKE) -s CC=clang BUILD=clang tests
+	@luacheck -q lua scenarios tests
+
+# Rates against fio (and T_IO_URING=path of its peak tool), alternating: docs/performance.md.
+bench: all
+	@bash tests/bench/bench.sh
+
+# The affinity matrix on a scratch file of its own.
+demo:
+	@$(MAKE) -s deps WANTED="$(PACKAGES)"
+	@$(MAKE) -s all
+	@$(O)/iolua scenarios/affinity_matrix.lua
+
+# Missing packages: installed by root, told to others.
+deps:
+	@command -v dpkg-query >/dev/null || exit 0; \
+	missing=$$(for p in $(WANTED); do \
+	    dpkg-query -W -f='$${db:Status-Status}' $$p 2>/dev/null | grep -qx installed || echo $$p; done); \
+	[ -n "$$missing" ] || exit 0; \
+	line="apt-get install -y --no-install-recommends "$$(echo $$missing); \
+	if [ "$$(id -u)" != 0 ]; then echo "packages are missing; as root run: $$line" >&2; exit 2; fi; \
+	apt-get update -q && DEBIAN_FRONTEND=noninteractive $$line
+
+# One list feeds install and uninstall.
+SHARE     := share/iolua
+INSTALLED := bin/iolua $(patsubst %,$(SHARE)/%,$(shell find lua scenarios -name '*.lua'))
+
+install: all
+	@for f in $(INSTALLED); do \
+	    case $$f in bin/iolua) from=$(O)/iolua mode=755;; *) from=$${f#$(SHARE)/} mode=644;; esac; \
+	    install -D -m $$mode $$from $(DESTDIR)$(PREFIX)/$$f || exit 1; done
+
+uninstall:
+	@cd $(DESTDIR)$(PREFIX) && rm -f $(INSTALLED) && \
+	    find $(SHARE) -depth -type d -exec rmdir {} + 2>/dev/null; true
+
 clean:
 	rm -rf build
 
 -include tests/vm/vm.mk
 -include $(CORE:.o=.d) $(BIND:.o=.d) $(MAIN:.o=.d) $(CTEST:=.d) $(CTOOL:=.d)
-.PHONY: all tests test clean
+.PHONY: all tests test check check-full check-asan check-tsan lint bench demo deps install uninstall clean
 .DELETE_ON_ERROR:

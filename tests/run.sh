@@ -10,9 +10,19 @@ log=$(mktemp) || exit 2
 trap 'rm -f "$log"' EXIT
 passed=0; failed=0; skipped=0
 
+# What runs threads of its own: the tests that TSan is for.
+threaded() { # NAME
+    case "$1" in
+        core/*) grep -q pthread_create "$O/tests/${1#core/}" || grep -qE 'crew|threads' tests/"$1".c;;
+        lua/job_test | lua/fiber*_test | lua/sim*_test | lua/hook*_test) ;;
+        *) false;;
+    esac
+}
+
 run() { # NAME COMMAND...
     name=$1; shift
     case "$name" in *"$pattern"*) ;; *) return;; esac
+    [ "$TEST_ONLY" != threaded ] || threaded "$name" || return
     timeout -k 5 "${TEST_TIMEOUT:-240}" "$@" >"$log" 2>&1 </dev/null; status=$?
     counts=$(sed -n 's/^\([0-9][0-9]*\) passed, \([0-9][0-9]*\) failed, \([0-9][0-9]*\) skipped$/\1 \2 \3/p' "$log" | tail -n 1)
     set -- ${counts:-0 0 0}
