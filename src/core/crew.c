@@ -175,9 +175,11 @@ static void start_workers(struct crew *c)
     for (unsigned i = 0; i < c->n; i++) {
         struct worker *w = &c->workers[i];
 
-        w->err = start_thread(w, work, w);
-        if (w->err == 0)
-            continue;
+        int err = start_thread(w, work, w);
+
+        if (err == 0)
+            continue;           /* from here w->err is the thread's */
+        w->err = err;
         snprintf(w->message, sizeof w->message, "worker %u: %s", i, strerrordesc_np(-w->err));
         pthread_mutex_lock(&c->lock);
         c->failed = true;
