@@ -77,8 +77,8 @@ static int mounted(const struct who *w)
 }
 
 /* Rows of /proc/swaps: calls match(arg, file name) until it says stop. */
-static int swaps(const char *root, int (*match)(void *arg, const struct stat *st, const char *name),
-                 void *arg)
+static int swaps(const char *root,
+                 int (*match)(void *arg, const struct stat *st, const char *name), void *arg)
 {
     char path[PATH_MAX], *line = NULL;
     size_t cap = 0;

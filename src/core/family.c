@@ -66,7 +66,8 @@ static int add_folders(struct dev_set *set, const char *folder, const char *mark
 }
 
 /* Loop devices know what they lie on, and nothing in sysfs knows them the other way round. */
-static int add_loops(struct dev_set *set, const char *root, dev_t dev, enum family_relation relation)
+static int add_loops(struct dev_set *set, const char *root, dev_t dev,
+                     enum family_relation relation)
 {
     struct loop *list;
     int n = loops_list(&list, root), err = 0;

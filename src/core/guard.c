@@ -54,7 +54,8 @@ static int named(dev_t dev, const char *destroy, const char *holds, char *messag
     if (stat(destroy, &st) < 0)
         snprintf(message, len, "holds %s, and destroy = \"%s\" names no device", holds, destroy);
     else if (!S_ISBLK(st.st_mode))
-        snprintf(message, len, "holds %s, and destroy = \"%s\" is no block device", holds, destroy);
+        snprintf(message, len, "holds %s, and destroy = \"%s\" is no block device", holds,
+                 destroy);
     else if (st.st_rdev != dev)
         snprintf(message, len, "holds %s, and destroy = \"%s\" names another device", holds,
                  destroy);

@@ -104,7 +104,8 @@ static inline int ring_push(struct ring *r, const struct io_req *q, uint64_t tag
 /* Start what is queued and wait for `wait` completions, at most wait_ns. */
 static inline int ring_submit(struct ring *r, unsigned wait, uint64_t wait_ns)
 {
-    if (r->unsubmitted == 0 && (wait == 0 || wait_ns == 0) && !(r->enter_flags & IORING_ENTER_GETEVENTS))
+    if (r->unsubmitted == 0 && (wait == 0 || wait_ns == 0)
+        && !(r->enter_flags & IORING_ENTER_GETEVENTS))
         return 0;
     return ring_enter(r, wait, wait_ns);
 }

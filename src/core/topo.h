@@ -21,7 +21,7 @@ struct topo;
 
 struct topo_object {
     const char *type;           /* "core", "numanode", "l3cache", "disk" ...; static */
-    const char *name;           /* of a device or group, else NULL; lives as long as the topology */
+    const char *name;           /* of a device or group, else NULL; the topology's own */
     unsigned depth;             /* levels below the machine, in a walk */
     int index;                  /* logical, -1 for devices */
     int number;                 /* of the OS, or -1 */

@@ -147,8 +147,8 @@ static int check_version(struct xml *x)
     if (!a.at)
         return xml_wrong(x, "a file of hwloc 1; write it again with hwloc 2");
     if (a.n < 3 || memcmp(a.at, "2.", 2) != 0)
-        return xml_wrong(x, "format version \"%.*s\"; only 2 can be read (lstopo of hwloc 2, or of "
-                     "hwloc 3 with --export-xml-flags v2)", xml_shown(a), a.at);
+        return xml_wrong(x, "format version \"%.*s\"; only 2 can be read (lstopo of hwloc 2, "
+                     "or of hwloc 3 with --export-xml-flags v2)", xml_shown(a), a.at);
     return 0;
 }
 
