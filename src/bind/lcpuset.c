@@ -28,8 +28,7 @@ static bool read_table(lua_State *L, int arg, struct cpuset *out, char *message,
         lua_geti(L, arg, i);
         cpu = lua_type(L, -1) == LUA_TNUMBER ? lua_tointegerx(L, -1, &ok) : (ok = 0);
         lua_pop(L, 1);
-        if (ok && (cpu < 0 || cpuset_add(out, cpu > CPUSET_CPUS ? CPUSET_CPUS : (unsigned)cpu) < 0))
-            ok = 0;
+        ok = ok && cpu >= 0 && cpu < CPUSET_CPUS && cpuset_add(out, (unsigned)cpu) == 0;
         if (!ok)
             snprintf(message, len, "CPU list: entry %lld is not a CPU number in 0..%u",
                      (long long)i, CPUSET_CPUS - 1);

@@ -10,15 +10,18 @@ int lattr_open(lua_State *L);
 int lblk_open(lua_State *L);
 int lbuf_open(lua_State *L);
 int lclock_open(lua_State *L);
+int lcpuset_open(lua_State *L);
 int ldist_open(lua_State *L);
 int levents_open(lua_State *L);
 int lfile_open(lua_State *L);
 int lhist_open(lua_State *L);
 int ljournal_open(lua_State *L);
+int lplace_open(lua_State *L);
 int lrecord_open(lua_State *L);
 int ljob_open(lua_State *L);
 int lrng_open(lua_State *L);
-int lspot_open(lua_State *L);
 int lrun_open(lua_State *L);
+int lspot_open(lua_State *L);
+int ltopo_open(lua_State *L);
 
 #endif
