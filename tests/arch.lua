@@ -25,7 +25,7 @@ arch.LEVELS = {
   [0] = { "units", "schema", "stats", "stats/.*", "design", "strict", "nearest", "random",
           "report/number", "shares", "distribution" },
   [2] = { "workload/.*", "program/.*", "knee", "steady", "experiment", "experiment/.*", "store",
-          "report/.*", "fio", "fio/.*", "verdict" },
+          "report", "report/.*", "fio", "fio/.*", "verdict" },
   [3] = { "init", "options", "repl", "doctor", "command/.*" },
 }
 

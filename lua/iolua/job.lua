@@ -63,7 +63,8 @@ end
 local function check_options(options, level)
   local o = schema.check(OPTIONS, options, level + 1, "job")
   if o.engine == "sync" and o.iodepth > 1 then
-    misuse(level + 1, "engine = \"sync\" does one operation at a time: iodepth = %d must be 1", o.iodepth)
+    misuse(level + 1, "engine = \"sync\" does one operation at a time: iodepth = %d must be 1",
+      o.iodepth)
   end
   if o.fsync > 0 and o.fdatasync > 0 then
     misuse(level + 1, "fsync and fdatasync exclude each other")
@@ -71,7 +72,9 @@ local function check_options(options, level)
   if o.batch and o.batch > o.iodepth then
     misuse(level + 1, "batch = %d is more than iodepth = %d", o.batch, o.iodepth)
   end
-  if o.ring.sq_cpu and not o.ring.sqpoll then misuse(level + 1, "ring.sq_cpu needs sqpoll = true") end
+  if o.ring.sq_cpu and not o.ring.sqpoll then
+    misuse(level + 1, "ring.sq_cpu needs sqpoll = true")
+  end
   if o.rw == "nop" and not (o.runtime or o.number_ios) then
     misuse(level + 1, "rw = \"nop\" needs a runtime or number_ios")
   end

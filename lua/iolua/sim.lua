@@ -5,7 +5,8 @@ local sim = {}
 
 local DEVICE = {
   size = { type = "size", default = 2^30 | 0, min = 512, help = "bytes" },
-  channels = { type = "integer", default = 1, min = 1, max = 4096, help = "requests served at once" },
+  channels = { type = "integer", default = 1, min = 1, max = 4096,
+    help = "requests served at once" },
   service = { type = "duration", default = 1000000, min = 1, help = "time of one request" },
 }
 

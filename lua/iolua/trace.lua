@@ -285,7 +285,7 @@ end
 ---@param target string|table|userdata
 ---@param fn function        the same work each time
 ---@param pairs_? integer    2 or more; default 5
----@return table? cost       { percent =, half_width =, off_ns =, on_ns =, events =, ns_per_event = }
+---@return table? cost  { percent =, half_width =, off_ns =, on_ns =, events =, ns_per_event = }
 ---@return string? message
 ---@return integer? errno
 function trace.cost(target, fn, pairs_)

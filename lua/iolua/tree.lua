@@ -2,8 +2,6 @@
 --
 -- Things that are one are on one line (a package with its only cache), a core and its CPUs are
 -- one line, and many cores alike in a row become one.
-local units = require "iolua.units"
-
 local tree = {}
 
 local FEW = 16                  -- cores of one parent that are still a line each

@@ -36,7 +36,9 @@ end
 ---@return table
 function result.of(raw)
   local r = { elapsed_ns = raw.elapsed_ns > 0 and raw.elapsed_ns or nil, cpu = cpu(raw) }
-  for _, name in ipairs { "read", "write", "sync" } do r[name] = side(raw[name], raw.elapsed_ns) end
+  for _, name in ipairs { "read", "write", "sync" } do
+    r[name] = side(raw[name], raw.elapsed_ns)
+  end
   r.depth_mean = raw.depth_mean > 0 and raw.depth_mean or nil
   r.end_fsync_ns = raw.end_fsync_ns > 0 and raw.end_fsync_ns or nil
   r.error = raw.error
@@ -49,7 +51,9 @@ end
 ---@return integer
 function result.errors(r)
   local n = 0
-  for _, name in ipairs { "read", "write", "sync" } do n = n + (r[name] and r[name].errors or 0) end
+  for _, name in ipairs { "read", "write", "sync" } do
+    n = n + (r[name] and r[name].errors or 0)
+  end
   return n
 end
 

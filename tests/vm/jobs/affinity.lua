@@ -16,7 +16,8 @@ end
 run("modprobe virtio_blk")
 local DISK, QUEUE = "/dev/vda", "/sys/block/vda/queue/"
 -- The vector that serves the request queues; the other one is for changes of the device.
-local VECTOR = tonumber(run("sed -n 's/^ *\\([0-9]*\\):.*virtio[0-9]*-virtqueues$/\\1/p' /proc/interrupts"))
+local VECTOR = tonumber(run(
+  "sed -n 's/^ *\\([0-9]*\\):.*virtio[0-9]*-virtqueues$/\\1/p' /proc/interrupts"))
 local READS = 200
 
 local function read_from(cpu)
