@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/synthetic.h"
 #include "core/topo.h"
 #include "core/topoxml.h"
 
@@ -73,28 +74,9 @@ static int use_xml(struct topo *t, const char *path, char *message, size_t len)
     return err;
 }
 
-/* The CPUs that a synthetic description asks for, at most CPUSET_CPUS + 1: hwloc would start
- * to build any number of them. */
-static unsigned long described_cpus(const char *text)
-{
-    unsigned long product = 1;
-    int nested = 0;
-
-    for (const char *at = text; *at && product <= CPUSET_CPUS; at++) {
-        nested += (*at == '(' || *at == '[') - (*at == ')' || *at == ']');
-        if (nested == 0 && *at >= '0' && *at <= '9' &&
-            (at == text || at[-1] == ':' || at[-1] == ' ')) {
-            unsigned long n = strtoul(at, NULL, 10);
-
-            product = n > CPUSET_CPUS ? CPUSET_CPUS + 1 : product * n;
-        }
-    }
-    return product;
-}
-
 static int use_synthetic(struct topo *t, const char *text, char *message, size_t len)
 {
-    if (described_cpus(text) > CPUSET_CPUS)
+    if (synthetic_cpus(text) > CPUSET_CPUS)
         snprintf(message, len, "topology \"%.80s\": more than %u CPUs", text, CPUSET_CPUS);
     else if (*text && hwloc_topology_set_synthetic(t->hw, text) == 0)
         return 0;
@@ -125,12 +107,22 @@ static void find_latency(struct topo *t)
         t->latency = NULL;
 }
 
+/* What hwloc's users may set for all its programs, taken here so that it is checked too. */
+static const char *environment(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? text : NULL;
+}
+
 /* Without DONT_CHANGE_BINDING hwloc would move this thread over all CPUs while it looks. */
 static int load(struct topo *t, const char *synthetic, const char *xml, char *message,
                 size_t len)
 {
     int err = 0;
 
+    if (!xml && !synthetic && !(xml = environment("HWLOC_XMLFILE")))
+        synthetic = environment("HWLOC_SYNTHETIC");
     hwloc_topology_set_flags(t->hw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED |
                                     HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
     hwloc_topology_set_io_types_filter(t->hw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);

@@ -409,6 +409,22 @@ static void this_machine_is_here(void)
     topo_close(t);
 }
 
+static void hwlocs_environment_is_checked_like_an_argument(void)
+{
+    struct topo *t = NULL;
+
+    write_text("<topology version=\"3.0\"></topology>", 33);
+    setenv("HWLOC_XMLFILE", file, 1);
+    CHECK_INT(topo_open(&t, NULL, NULL, message, sizeof message), -EINVAL);
+    unsetenv("HWLOC_XMLFILE");
+    setenv("HWLOC_SYNTHETIC", "core:3 pu:2", 1);
+    CHECK_INT(topo_open(&t, NULL, NULL, message, sizeof message), 0);
+    unsetenv("HWLOC_SYNTHETIC");
+    CHECK_STR(listed(topo_cpus(t)), "0-5");
+    CHECK(!topo_here(t));
+    topo_close(t);
+}
+
 static void type_names_are_known_both_ways(void)
 {
     for (int type = 0; topo_type_name(type); type++)
@@ -438,6 +454,7 @@ int main(void)
     CASE(files_that_cannot_be_read_are_errors);
     CASE(damaged_files_never_end_the_process);
     CASE(this_machine_is_here);
+    CASE(hwlocs_environment_is_checked_like_an_argument);
     CASE(type_names_are_known_both_ways);
     unlink(file);
     return DONE();
