@@ -9,4 +9,7 @@
 /* Replace os.exit. */
 void leave_open(lua_State *L);
 
+/* The status that os.exit gave. */
+int leave_status(void);
+
 #endif

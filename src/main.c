@@ -80,9 +80,7 @@ static void prepare(lua_State *L, const struct args *a)
         lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
     }
     luaL_openlibs(L);
-    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-    lua_pushcfunction(L, luaopen_iolua_core);
-    lua_setfield(L, -2, "iolua.core");
+    luaL_requiref(L, "iolua.core", luaopen_iolua_core, 0);
     lua_pop(L, 1);
     paths_set(L, file ? a->argv[a->script] : NULL);
     set_arg(L, a);
@@ -110,8 +108,8 @@ static int protected(lua_State *L)
     struct run *run = lua_touserdata(L, 1);
 
     lua_settop(L, 0);
+    run->host = interrupt_open(L);              /* the loop looks for it */
     prepare(L, run->args);
-    run->host = interrupt_open(L);
     coro_track(L, run->host);
     leave_open(L);
     run->status = run_all(L, run->args, run->host);

@@ -3,19 +3,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bind/lmain.h"
+#include "leave.h"
 #include "run.h"
 
 #include <lauxlib.h>
 
 static const char *const commands[] = { "report", "compare", "fio", "help", "new", NULL };
-
-/* Message handler: a string gets the traceback, other values stay what they are. */
-static int traced(lua_State *L)
-{
-    if (lua_type(L, 1) == LUA_TSTRING)
-        luaL_traceback(L, L, lua_tostring(L, 1), 1);
-    return 1;
-}
 
 /* shown(value) -> string: __tostring, a field `message`, or the pretty printer's text. */
 static int shown(lua_State *L)
@@ -77,18 +71,25 @@ static int failure(lua_State *L, struct lhost *host)
     return status;
 }
 
+/* The run's status for the way a main fiber ended, -1 when it goes on. */
+static int status_of(lua_State *L, enum lmain_end end, struct lhost *host)
+{
+    if (end == LMAIN_FAILED)
+        return failure(L, host);
+    if (end == LMAIN_LEFT)
+        return leave_status();
+    return host->signal ? RUN_FAILED : -1;
+}
+
 /* Call the function below nargs arguments as the main fiber. Returns -1 when it ended well,
  * else the run's status. */
 static int call(lua_State *L, int nargs, struct lhost *host)
 {
-    int base = lua_gettop(L) - nargs;
+    int base = lua_gettop(L) - nargs - 1;
+    int status = status_of(L, lmain_call(L, nargs), host);
 
-    lua_pushcfunction(L, traced);
-    lua_insert(L, base);
-    if (lua_pcall(L, nargs, 0, base) != LUA_OK)
-        return lua_remove(L, base), failure(L, host);
-    lua_remove(L, base);
-    return host->signal ? RUN_FAILED : -1;
+    lua_settop(L, base);
+    return status;
 }
 
 /* Run what a luaL_load function left on top of L. */
@@ -242,5 +243,8 @@ int run_all(lua_State *L, const struct args *a, struct lhost *host)
         status = run_chunks(L, a, host);
     if (status < 0)
         status = run_rest(L, a, host);
+    if (status < 0)
+        status = status_of(L, lmain_rest(L), host);
+    lmain_stop(L);
     return status < 0 ? RUN_DONE : status;
 }

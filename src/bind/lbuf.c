@@ -4,15 +4,12 @@
 #include <string.h>
 
 #include "bind/bind.h"
+#include "bind/lend.h"
 #include "bind/open.h"
 #include "core/buf.h"
 #include "core/fill.h"
 
 #define CLASS "iolua.buf"
-
-struct lbuf {
-    struct buf *buf;            /* NULL once closed */
-};
 
 struct buf *lbuf_check(lua_State *L, int arg)
 {
@@ -50,7 +47,7 @@ static int lbuf_close(lua_State *L)     /* also __close and __gc */
     struct buf *b = ud->buf;
 
     ud->buf = NULL;
-    buf_unref(b);
+    lend_drop_buf(b);
     return 0;
 }
 

@@ -4,14 +4,11 @@
  * What may wait for the device (read, write, fsync, ...) is in lio.c.
  */
 #include "bind/bind.h"
+#include "bind/lend.h"
 #include "bind/open.h"
 #include "core/file.h"
 
 #define CLASS "iolua.file"
-
-struct lfile {
-    struct file *file;          /* NULL once closed */
-};
 
 struct file *lfile_check(lua_State *L, int arg)
 {
@@ -57,7 +54,7 @@ static int lfile_close(lua_State *L)    /* also __close and __gc */
     struct file *f = ud->file;
 
     ud->file = NULL;
-    file_unref(f);
+    lend_drop_file(f);
     return 0;
 }
 

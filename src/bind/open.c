@@ -22,6 +22,7 @@ static const luaL_Reg modules[] = {
     { "run", lrun_open },
     { "spot", lspot_open },
     { "topo", ltopo_open },
+    { "fiber", lfiber_open },           /* after the classes whose methods wait */
     { NULL, NULL },
 };
 

@@ -13,6 +13,7 @@ int lclock_open(lua_State *L);
 int lcpuset_open(lua_State *L);
 int ldist_open(lua_State *L);
 int levents_open(lua_State *L);
+int lfiber_open(lua_State *L);
 int lfile_open(lua_State *L);
 int lhist_open(lua_State *L);
 int ljournal_open(lua_State *L);

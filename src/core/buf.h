@@ -9,6 +9,7 @@
 #ifndef IOLUA_CORE_BUF_H
 #define IOLUA_CORE_BUF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define BUF_LEN_MAX ((size_t)1 << 40)
@@ -18,6 +19,8 @@ struct buf {
     size_t len;
     size_t mapped;              /* bytes of the mapping, len rounded up */
     unsigned refs;              /* atomic */
+    unsigned lent;              /* requests of the Lua thread's loop that use it (bind/lend.h) */
+    bool dropped;               /* Lua let go of it while it was lent */
 };
 
 /* A buffer of len bytes (1 .. BUF_LEN_MAX) with one reference. 0 or -errno. */

@@ -27,6 +27,8 @@ enum file_type { FILE_REGULAR, FILE_BLOCK, FILE_CHAR, FILE_OTHER };
 struct file {
     int fd;
     unsigned refs;              /* atomic */
+    unsigned lent;              /* requests of the Lua thread's loop that use it (bind/lend.h) */
+    bool dropped;               /* Lua let go of it while it was lent */
     char *path;                 /* as given */
     enum file_type type;
     bool direct, writable;

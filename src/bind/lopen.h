@@ -1,0 +1,27 @@
+/*
+ * lopen - the parts of iolua.core.fiber. Their functions have the loop as upvalue 1.
+ */
+#ifndef IOLUA_BIND_LOPEN_H
+#define IOLUA_BIND_LOPEN_H
+
+#include "bind/bind.h"
+#include "bind/lloop.h"
+
+/* As bind_class. */
+void lopen_class(lua_State *L, struct lloop *p, const char *name, const luaL_Reg *methods,
+                 const luaL_Reg *meta);
+
+/* Add functions to the table on top of L. */
+void lopen_functions(lua_State *L, struct lloop *p, const luaL_Reg *functions);
+
+/* Add methods to a class that exists. Returns its metatable's address. */
+const void *lopen_methods(lua_State *L, struct lloop *p, const char *name,
+                          const luaL_Reg *methods);
+
+/* Each part adds its functions to the table on top of L. */
+void lopen_fiber(lua_State *L, struct lloop *p);        /* lfiber.c */
+void lopen_pause(lua_State *L, struct lloop *p);        /* lpause.c */
+void lopen_wrap(lua_State *L, struct lloop *p);         /* lwrap.c */
+void lopen_io(lua_State *L, struct lloop *p);           /* lio.c */
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * lwait - how a function waits: in a fiber by yielding to the loop, outside by driving it.
+ *
+ * Each ends with `return lwait_...`: nothing may follow. Arguments stay on the stack below what
+ * w->finish pushes. The loop is upvalue 1 of every function that waits.
+ */
+#ifndef IOLUA_BIND_LWAIT_H
+#define IOLUA_BIND_LWAIT_H
+
+#include "bind/lloop.h"
+
+struct lwait_req {
+    struct io_req q;
+    struct file *file;          /* lent to it, or NULL */
+    struct buf *buf;
+    void *memory;               /* malloced, freed when it has come back, or NULL */
+};
+
+/* Wait for a request. */
+int lwait_request(lua_State *L, struct lloop *p, const struct lwait_req *r,
+                  const struct lwait *w);
+
+/* The same with a deadline: after timeout_ns (< 0: never) it is given up, res is -ETIME. */
+int lwait_request_for(lua_State *L, struct lloop *p, const struct lwait_req *r,
+                      int64_t timeout_ns, const struct lwait *w);
+
+/* The second half of lwait_request_for, for a caller that called lwait_check before it
+ * allocated r->memory; takes the memory over. */
+int lwait_go(lua_State *L, struct lloop *p, uint32_t fiber, const struct lwait_req *r,
+             int64_t timeout_ns, const struct lwait *w);
+
+/* Wait in a list (or in none) until woken, with its res, or for timeout_ns (< 0: for ever),
+ * res is -ETIME. */
+int lwait_list(lua_State *L, struct lloop *p, struct slot_list *list, int64_t timeout_ns,
+               const struct lwait *w);
+
+/* Raise an error when L may not wait, which says why. Else the fiber, or 0: drive the loop. */
+uint32_t lwait_check(lua_State *L, struct lloop *p, const char *name);
+
+/* nil, "name: reason", errno for res < 0. */
+int lwait_fail(lua_State *L, const struct lwait *w, int res);
+
+/* Raise what is to be raised in the fiber of slot i. */
+int lwait_raise(lua_State *L, struct lloop *p, uint32_t i);
+
+#endif
