@@ -90,7 +90,7 @@ int lloop_use(struct lloop *p, const char *name)
 
 unsigned lengine_busy(const struct lloop *p)
 {
-    unsigned n = p->ring ? p->ring->in_flight - p->pool_watched : 0;
+    unsigned n = p->ring ? ring_in_flight(p->ring) - p->pool_watched : 0;
 
     return n + (p->pool ? threads_in_flight(p->pool) : 0);
 }
@@ -105,7 +105,7 @@ int lengine_submit(struct lloop *p, uint64_t wait_ns)
     } else if (pooled) {
         return threads_engine.submit(p->pool, wait_ns != 0, wait_ns);
     }
-    if (p->ring && p->ring->in_flight)
+    if (p->ring && ring_in_flight(p->ring))
         return ring_submit(p->ring, wait_ns != 0, wait_ns);
     return wait_ns ? clock_sleep_until(clock_now() + wait_ns) : 0;
 }

@@ -127,11 +127,27 @@ static void note_error(struct job *j, uint64_t tag, int res, uint64_t now)
         stop_issuing(j, now);
 }
 
+INLINE unsigned side_of(uint64_t tag)
+{
+    return (unsigned)(tag >> SLOT_BITS) & ((1u << SIDE_BITS) - 1);
+}
+
+/* Does a completion at `now` count? Begins and ends the window when its time has come. */
+INLINE bool look_at_window(struct job *j, uint64_t now)
+{
+    advance(j, now);
+    if (__builtin_expect(!j->began && now >= j->begin, 0))
+        begin_window(j);
+    if (__builtin_expect(!j->ended && now >= j->end, 0))
+        end_window(j);
+    return now >= j->begin && now < j->end;
+}
+
 /* A completion that did not move what was asked: an error, a short transfer, or try again. */
 static __attribute__((noinline)) void odd(struct job *j, struct io_done d, uint64_t now,
                                           bool counts)
 {
-    unsigned side = (unsigned)(d.tag >> SLOT_BITS) & ((1u << SIDE_BITS) - 1);
+    unsigned side = side_of(d.tag);
     struct job_count *c = &j->result->side[side];
 
     if (d.res == -EAGAIN || d.res == -EINTR) {
@@ -153,51 +169,54 @@ static __attribute__((noinline)) void odd(struct job *j, struct io_done d, uint6
     c->short_ios++;
 }
 
+/* A run of whole completions of one key ends. */
+INLINE void flush(struct job *j, uint64_t key, uint64_t now, uint64_t run, bool counts)
+{
+    j->done_ios += run;
+    j->done_bytes += run * (uint64_t)j->expect[key & ((1u << SIDE_BITS) - 1)];
+    if (run && counts)
+        record(j, key, now, run);
+}
+
 /* Take what has completed. Neighbours of one batch and side share one latency: they are
  * recorded together. */
 INLINE void reap(struct job *j, const struct engine *e, bool each)
 {
-    unsigned n = e->ready(j->rig.self), whole = 0, key_side;
+    void *self = j->rig.self;
+    unsigned n = e->ready(self), whole = 0;
+    unsigned *top = j->free + j->free_count;
     uint64_t now, key = 0, run = 0;
     bool counts;
 
     if (n == 0)
         return;
-    now = e->now(j->rig.self);
-    advance(j, now);
-    if (!j->began && now >= j->begin)
-        begin_window(j);
-    if (!j->ended && now >= j->end)
-        end_window(j);
-    counts = now >= j->begin && now < j->end;
+    now = e->now(self);
+    counts = look_at_window(j, now);
     for (unsigned i = 0; i < n; i++) {
-        struct io_done d = e->at(j->rig.self, i);
+        struct io_done d = e->at(self, i);
 
-        key_side = (unsigned)(d.tag >> SLOT_BITS) & ((1u << SIDE_BITS) - 1);
-        if (__builtin_expect(d.res != j->expect[key_side], 0)) {
+        if (__builtin_expect(d.res != j->expect[side_of(d.tag)], 0)) {
+            j->free_count = (unsigned)(top - j->free);
             odd(j, d, now, counts);
+            top = j->free + j->free_count;
             continue;
         }
-        j->free[j->free_count++] = (unsigned)(d.tag & SLOT_MASK);
+        *top++ = (unsigned)(d.tag & SLOT_MASK);
         whole++;
         if (d.tag >> SLOT_BITS != key || each) {
-            if (run && counts)
-                record(j, key, now, run);
+            flush(j, key, now, run, counts);
             key = d.tag >> SLOT_BITS;
             run = 0;
             if (each)
-                now = e->now(j->rig.self);
+                now = e->now(self);
         }
         run++;
-        j->done_bytes += (uint64_t)j->expect[key_side];
     }
-    if (run && counts)
-        record(j, key, now, run);
-    if (whole) {
+    j->free_count = (unsigned)(top - j->free);
+    flush(j, key, now, run, counts);
+    if (whole)
         j->result->last_done = now;
-        j->done_ios += whole;
-    }
-    e->consume(j->rig.self, n);
+    e->consume(self, n);
 }
 
 INLINE void prepare(struct job *j, const struct engine *e, unsigned slot, unsigned side,
@@ -207,11 +226,10 @@ INLINE void prepare(struct job *j, const struct engine *e, unsigned slot, unsign
     struct io_req q = j->base;
 
     q.kind = j->kind[side];
-    if (!j->nop && side != JOB_SYNC) {
+    if (side != JOB_SYNC) {
         q.pos = pos;
         q.addr = (uintptr_t)rig_memory(&j->rig, slot);
-    }
-    if (side == JOB_SYNC) {
+    } else {
         q.len = 0;
         q.req_flags &= IO_FIXED_FILE;
         q.flags = j->spec->datasync ? IO_DATASYNC : 0;
@@ -220,26 +238,32 @@ INLINE void prepare(struct job *j, const struct engine *e, unsigned slot, unsign
     e->prepare(j->rig.self, &q, tag);   /* never full: a slot is a place in the queue */
 }
 
+INLINE void issue_nop(struct job *j, const struct engine *e, unsigned slot, uint64_t stamp)
+{
+    const struct io_req q = { .kind = IO_NOP, .fd = -1 };
+
+    j->left--;
+    e->prepare(j->rig.self, &q, stamp << TIME_SHIFT | slot);
+}
+
 static void prepare_again(struct job *j, const struct engine *e)
 {
     while (j->retry_count > 0) {
         uint64_t tag = j->retry[--j->retry_count];
         unsigned slot = (unsigned)(tag & SLOT_MASK);
 
-        prepare(j, e, slot, j->slots[slot].side, j->slots[slot].pos, tag >> TIME_SHIFT);
+        if (j->nop)
+            issue_nop(j, e, slot, tag >> TIME_SHIFT);
+        else
+            prepare(j, e, slot, j->slots[slot].side, j->slots[slot].pos, tag >> TIME_SHIFT);
     }
 }
 
 /* One operation of the load, or the fsync that is due. */
-INLINE void issue_one(struct job *j, const struct engine *e, bool nop, uint64_t stamp)
+INLINE void issue_one(struct job *j, const struct engine *e, unsigned slot, uint64_t stamp)
 {
-    unsigned slot = j->free[--j->free_count];
     struct load_op op;
 
-    if (nop) {
-        prepare(j, e, slot, JOB_READ, 0, stamp);
-        return;
-    }
     if (j->spec->fsync_every && j->since_sync == j->spec->fsync_every) {
         j->since_sync = 0;
         prepare(j, e, slot, JOB_SYNC, 0, stamp);
@@ -269,11 +293,13 @@ INLINE void issue(struct job *j, const struct engine *e, bool nop, bool each)
     advance(j, now);
     stamp = now - j->start;
     n = n < j->left ? n : (unsigned)j->left;
-    if (nop)
-        j->left -= n;
     j->result->issued += n;
-    while (n-- > 0) {
-        issue_one(j, e, nop, stamp & TIME_MASK);
+    j->free_count -= n;
+    for (unsigned *slot = j->free + j->free_count + n; n > 0; n--) {
+        if (nop)
+            issue_nop(j, e, *--slot, stamp & TIME_MASK);
+        else
+            issue_one(j, e, *--slot, stamp & TIME_MASK);
         if (each)
             stamp = e->now(j->rig.self) - j->start;
     }

@@ -144,14 +144,15 @@ static void note_unregistered(struct rig *r, int err)
         snprintf(r->note, sizeof r->note, "buffers not registered: %s", strerrordesc_np(-err));
 }
 
-/* Registration is a gain, never a need: what is refused is noted. */
+/* Registration is a gain, never a need: what is refused is noted. A character device pins no
+ * pages, so registered memory would only be looked up for nothing. */
 static void register_all(struct rig *r, const struct rig_spec *spec)
 {
     int err;
 
     if (spec->file)
         r->fixed_file = ring_register_file(r->self, spec->file->fd) == 0;
-    if (!spec->data)
+    if (!spec->data || (spec->file && spec->file->type == FILE_CHAR))
         return;
     err = r->memory->mapped <= FIXED_MAX
         ? ring_register_buffer(r->self, r->memory->mem, r->memory->mapped) : -E2BIG;

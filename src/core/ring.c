@@ -215,7 +215,7 @@ static int enter_sqpoll(struct ring *r, unsigned wait, uint64_t wait_ns)
 {
     int n;
 
-    r->unsubmitted = 0;
+    r->taken = r->tail;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* tail before the wake-up flag */
     if (wait == 0 && !(*r->uring.sq.kflags & IORING_SQ_NEED_WAKEUP))
         return 0;
@@ -234,15 +234,15 @@ int ring_enter(struct ring *r, unsigned wait, uint64_t wait_ns)
         return enter_sqpoll(r, wait, wait_ns);
     if (wait_ns == 0)
         wait = 0;
-    n = enter(r, r->unsubmitted, wait, wait_ns);
+    n = enter(r, ring_unsubmitted(r), wait, wait_ns);
     if (n >= 0) {
-        r->unsubmitted -= (unsigned)n;
+        r->taken += (unsigned)n;
         return ring_ready(r) < wait ? -ETIME : 0;   /* a time-out after a submission is silent */
     }
     /* With a wait, an error of the wait hides the count: read what was consumed. */
-    r->unsubmitted = r->tail - __atomic_load_n(r->uring.sq.khead, __ATOMIC_ACQUIRE);
+    r->taken = __atomic_load_n(r->uring.sq.khead, __ATOMIC_ACQUIRE);
     if (n == -EAGAIN || n == -EBUSY)
-        return r->in_flight > r->unsubmitted ? 0 : -EAGAIN;
+        return r->taken != r->done ? 0 : -EAGAIN;
     return n;
 }
 
@@ -253,7 +253,7 @@ int ring_cancel(struct ring *r, uint64_t tag)
     };
     int err;
 
-    if (r->unsubmitted)
+    if (ring_unsubmitted(r))
         ring_enter(r, 0, 0);            /* what is queued must be known to be cancelled */
     err = io_uring_register_sync_cancel(&r->uring, &reg);
     return err == -ETIME ? -EALREADY : err > 0 ? 0 : err;
@@ -276,12 +276,12 @@ int ring_drain(struct ring *r, uint64_t grace_ns)
 
     for (;;) {
         ring_consume(r, ring_ready(r));
-        if (r->in_flight == 0)
+        if (ring_in_flight(r) == 0)
             return 0;
         if (clock_now() >= deadline)
             return -ETIME;
         ring_submit(r, 1, ENGINE_WAIT_NS / 10);
-        if (!cancelled && r->unsubmitted == 0)
+        if (!cancelled && ring_unsubmitted(r) == 0)
             cancel_all(r);
         cancelled = true;
     }

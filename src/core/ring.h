@@ -31,9 +31,9 @@ struct ring_options {
 struct ring {
     struct io_uring uring;
     unsigned limit;             /* requests in flight at most */
-    unsigned in_flight;         /* pushed and not yet consumed */
-    unsigned unsubmitted;       /* pushed, not yet taken by the kernel */
-    unsigned tail;              /* our copy of the submission tail */
+    unsigned tail;              /* requests pushed; all three wrap */
+    unsigned taken;             /* of them, taken by the kernel */
+    unsigned done;              /* completions consumed */
     unsigned enter_flags;       /* of every io_uring_enter */
     int enter_fd;
     bool sqpoll, iopoll;
@@ -73,14 +73,33 @@ int ring_close(struct ring *r, uint64_t grace_ns);
 /* io_uring_enter with what is needed after the fast path: partial submission, EINTR, EAGAIN. */
 int ring_enter(struct ring *r, unsigned wait, uint64_t wait_ns);
 
-/* Queue q. 0, or -EBUSY when `limit` requests are in flight. */
-static inline int ring_push(struct ring *r, const struct io_req *q, uint64_t tag)
+/* Pushed and not yet consumed; pushed and not yet taken by the kernel. */
+static inline unsigned ring_in_flight(const struct ring *r)
+{
+    return r->tail - r->done;
+}
+
+static inline unsigned ring_unsubmitted(const struct ring *r)
+{
+    return r->tail - r->taken;
+}
+
+/* Queue q. 0, or -EBUSY when `limit` requests are in flight. A kind known to be IO_NOP when
+ * this is compiled writes two fields: what the entry held before means nothing to it, as long
+ * as only no-ops are pushed to that ring. */
+static inline __attribute__((always_inline)) int ring_push(struct ring *r,
+                                                          const struct io_req *q, uint64_t tag)
 {
     struct io_uring_sqe *e;
 
-    if (__builtin_expect(r->in_flight >= r->limit, 0))
+    if (__builtin_expect(ring_in_flight(r) >= r->limit, 0))
         return -EBUSY;
-    e = &r->uring.sq.sqes[r->tail & r->uring.sq.ring_mask];
+    e = &r->uring.sq.sqes[r->tail++ & r->uring.sq.ring_mask];
+    if (__builtin_constant_p(q->kind) && q->kind == IO_NOP) {
+        e->opcode = IO_NOP;
+        e->user_data = tag;
+        return 0;
+    }
     e->opcode = q->kind;
     e->flags = q->req_flags;            /* IO_FIXED_FILE == IOSQE_FIXED_FILE */
     e->ioprio = 0;
@@ -95,17 +114,14 @@ static inline int ring_push(struct ring *r, const struct io_req *q, uint64_t tag
     e->splice_fd_in = q->fd2;
     e->addr3 = 0;
     e->__pad2[0] = 0;
-    r->tail++;
-    r->unsubmitted++;
-    r->in_flight++;
     return 0;
 }
 
 /* Start what is queued and wait for `wait` completions, at most wait_ns. */
 static inline int ring_submit(struct ring *r, unsigned wait, uint64_t wait_ns)
 {
-    if (r->unsubmitted == 0 && (wait == 0 || wait_ns == 0)
-        && !(r->enter_flags & IORING_ENTER_GETEVENTS))
+    if (ring_unsubmitted(r) == 0 && (wait == 0 || wait_ns == 0) &&
+        !(r->enter_flags & IORING_ENTER_GETEVENTS))
         return 0;
     return ring_enter(r, wait, wait_ns);
 }
@@ -127,7 +143,7 @@ static inline struct io_done ring_at(struct ring *r, unsigned i)
 
 static inline void ring_consume(struct ring *r, unsigned n)
 {
-    r->in_flight -= n;
+    r->done += n;
     __atomic_store_n(r->uring.cq.khead, *r->uring.cq.khead + n, __ATOMIC_RELEASE);
 }
 
