@@ -354,11 +354,6 @@ static int step_ring_nop(struct job *j, struct job_live *live)
     return round_of(j, &ring_engine, live, true, false);
 }
 
-static int step_ring_each(struct job *j, struct job_live *live)
-{
-    return round_of(j, &ring_engine, live, j->nop, true);
-}
-
 static int step_any(struct job *j, struct job_live *live)
 {
     return round_of(j, j->rig.engine, live, j->nop, j->spec->clock_each);
@@ -366,12 +361,7 @@ static int step_any(struct job *j, struct job_live *live)
 
 static void choose_step(struct job *j)
 {
-    if (!j->rig.ring)
-        j->step = step_any;
-    else if (j->spec->clock_each)
-        j->step = step_ring_each;
-    else
-        j->step = j->nop ? step_ring_nop : step_ring;
+    j->step = !j->rig.ring || j->spec->clock_each ? step_any : j->nop ? step_ring_nop : step_ring;
 }
 
 int job_step(struct job *j, struct job_live *live)
@@ -437,10 +427,8 @@ int job_open(struct job **out, const struct job_spec *spec, char *message, size_
     return 0;
 }
 
-uint64_t job_now(struct job *j)
-{
-    return j->rig.engine->now(j->rig.self);
-}
+const struct rig *job_rig(const struct job *j) { return &j->rig; }
+uint64_t job_now(struct job *j) { return j->rig.engine->now(j->rig.self); }
 
 void job_start(struct job *j, uint64_t start)
 {
@@ -495,11 +483,6 @@ const struct job_result *job_result(struct job *j)
     close_window(j);
     rig_close(&j->rig, CLOCK_SECOND);
     return j->result;
-}
-
-const struct rig *job_rig(const struct job *j)
-{
-    return &j->rig;
 }
 
 void job_close(struct job *j)

@@ -84,9 +84,8 @@ static inline unsigned ring_unsubmitted(const struct ring *r)
     return r->tail - r->taken;
 }
 
-/* Queue q. 0, or -EBUSY when `limit` requests are in flight. A kind known to be IO_NOP when
- * this is compiled writes two fields: what the entry held before means nothing to it, as long
- * as only no-ops are pushed to that ring. */
+/* Queue q. 0, or -EBUSY when `limit` requests are in flight. Where the kind is known to be
+ * IO_NOP when this is compiled, only what a no-op reads is written. */
 static inline __attribute__((always_inline)) int ring_push(struct ring *r,
                                                           const struct io_req *q, uint64_t tag)
 {
@@ -97,6 +96,10 @@ static inline __attribute__((always_inline)) int ring_push(struct ring *r,
     e = &r->uring.sq.sqes[r->tail++ & r->uring.sq.ring_mask];
     if (__builtin_constant_p(q->kind) && q->kind == IO_NOP) {
         e->opcode = IO_NOP;
+        e->flags = 0;
+        e->ioprio = 0;
+        e->fd = -1;
+        e->rw_flags = 0;
         e->user_data = tag;
         return 0;
     }
