@@ -183,6 +183,43 @@ function Topology:near(f)
     near.cpus, self:allowed()), "none allowed", near.cpus
 end
 
+local function described_disks(self)
+  local list = {}
+  for _, object in ipairs(self.handle:walk()) do
+    if object.type == "disk" then list[#list + 1] = { name = object.name, cpus = object.cpus } end
+  end
+  return list
+end
+
+-- One disk of this machine, nil for one that holds nothing (a loop device that is not set up).
+local function live_disk(name)
+  local folder = "/sys/block/" .. name
+  local near = core.topo.near(folder)
+  if not near or core.attr.read(folder .. "/size") == "0" then return nil end
+  local controller = core.topo.controller(folder)
+  return { name = name, cpus = near.cpus, node = near.node, tied = near.tied,
+    controller = controller and controller:match("[^/]+$") }
+end
+
+--- The disks and volumes: { name, cpus, node, tied, controller } each, by name. `cpus` are near
+--- it, allowed here or not; `tied` is false where all are equally near; `controller` is its
+--- PCI address. A topology that is not this machine tells names and CPUs only.
+---@return table[]? disks
+---@return string? message
+---@return integer? errno
+function Topology:disks()
+  local list = {}
+  if not self.handle:here() then
+    list = described_disks(self)
+  else
+    local names, message, errno = core.attr.list("/sys/block")
+    if not names then return nil, message, errno end
+    for _, name in ipairs(names) do list[#list + 1] = live_disk(name) end
+  end
+  table.sort(list, function(a, b) return a.name < b.name end)
+  return list
+end
+
 local function refuse(self, what)
   if self.handle:here() then return nil end
   return ("%s: this topology is not this machine"):format(what)

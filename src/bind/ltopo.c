@@ -258,9 +258,10 @@ static int find_near(lua_State *L, int arg, struct near *near)
         err = blk_of_fd(&dev, "", lfile_check(L, arg)->fd);
     } else {
         path = bind_checkpath(L, arg);
-        if (strncmp(path, "/sys/", 5) == 0)
-            return near_folder(near, "", path);
-        err = blk_of_path(&dev, "", path);
+        if (strncmp(path, "/sys/", 5) != 0)
+            err = blk_of_path(&dev, "", path);
+        else if ((err = blk_number(&dev, path)) < 0)
+            return near_folder(near, "", path);         /* a controller's */
     }
     return err < 0 ? err : near_device(near, "", dev);
 }

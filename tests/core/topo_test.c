@@ -369,7 +369,7 @@ static size_t damage(char *text, size_t n)
     return n - (size_t)(to - from);
 }
 
-/* hwloc 2.9 alone ends one in ten of these with a signal. */
+/* hwloc 2.9 alone ends with a signal on one in fifteen of these. */
 static void damaged_files_never_end_the_process(void)
 {
     char *text, *copy;

@@ -182,6 +182,32 @@ t.case("a file is near what its disk is near", function()
   t.ok(topo:allowed():contains(by_file))
 end)
 
+t.case("disks are those of sysfs that hold something", function()
+  -- Loop devices and zram come and go while other tests run.
+  local want = t.run("cd /sys/block && for d in *; do case $d in loop*|zram*) ;; *) " ..
+    "[ $(cat $d/size) = 0 ] || echo $d;; esac; done")
+  local names = {}
+  for _, disk in ipairs(iolua.topo():disks()) do
+    t.ok(#disk.cpus > 0 or disk.node, disk.name)
+    if not disk.name:find "^loop" and not disk.name:find "^zram" then
+      names[#names + 1] = disk.name .. "\n"
+    end
+  end
+  t.equal(table.concat(names), want)
+  t.same(described("core:2 pu:1"):disks(), {})
+end)
+
+t.case("the scenario prints the tree, and disks where there are some", function()
+  local command = os.getenv "IOLUA" .. " scenarios/topology.lua"
+  local out, status = t.run(command .. " --synthetic 'pack:2 core:2 pu:1'")
+  t.equal(status, 0, out)
+  t.equal(out, described("pack:2 core:2 pu:1"):tree() .. "\n")
+  out, status = t.run(command)
+  t.equal(status, 0, out)
+  t.contains(out, "machine: CPU")
+  t.equal(select(2, t.run(command .. " --xml /nonexistent")), 1)
+end)
+
 t.case("what no disk holds is near nothing, and says so", function()
   local topo = iolua.topo()
   local cpus, message = topo:near "/proc/self/status"
