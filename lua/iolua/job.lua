@@ -16,12 +16,15 @@ local function misuse(level, text, ...)
   error(("job: " .. text):format(...), level + 1)
 end
 
--- A list of CPU numbers from anything that names CPUs.
-local function cpu_list(cpus)
+-- A list of CPU numbers from anything that names CPUs, and whether they are of a topology
+-- that is not this machine.
+local function cpu_list(cpus, level)
   if cpus == nil then return nil end
-  local list = {}
-  for cpu in require("iolua.topo").cpuset(cpus):each() do list[#list + 1] = cpu end
-  return list
+  local ok, set = pcall(core.cpuset.new, cpus)
+  if not ok then
+    misuse(level + 1, "cpus: %s", tostring(set):match("^bad argument .- %((.*)%)$") or set)
+  end
+  return set:list(), set:foreign()
 end
 
 local function writes(o)
@@ -58,6 +61,9 @@ local function check_targets(o, targets, level)
   if simulated > 0 and simulated < #targets then
     misuse(level + 1, "simulated and real targets cannot be mixed in one job")
   end
+  if o.foreign and simulated == 0 then
+    misuse(level + 1, "cpus = %s are of a topology that is not this machine", tostring(o.cpus))
+  end
 end
 
 local function check_options(options, level)
@@ -79,7 +85,7 @@ local function check_options(options, level)
     misuse(level + 1, "rw = \"nop\" needs a runtime or number_ios")
   end
   o.seed = o.seed or math.random(0) & 0x7fffffffffffffff
-  o.cpu_list = cpu_list(o.cpus)
+  o.cpu_list, o.foreign = cpu_list(o.cpus, level + 1)
   return o
 end
 

@@ -288,6 +288,13 @@ static int lcpuset_each(lua_State *L)
     return 1;
 }
 
+/* set:foreign() -> boolean: is it of a topology that is not this machine? */
+static int lcpuset_foreign(lua_State *L)
+{
+    lua_pushboolean(L, check(L, 1)->foreign);
+    return 1;
+}
+
 /* set:list() -> { cpu, ... } in order */
 static int lcpuset_list(lua_State *L)
 {
@@ -328,6 +335,7 @@ static const luaL_Reg methods[] = {
     { "first", lcpuset_first },
     { "contains", lcpuset_contains },
     { "each", lcpuset_each },
+    { "foreign", lcpuset_foreign },
     { "list", lcpuset_list },
     { "mask", lcpuset_mask },
     { NULL, NULL },

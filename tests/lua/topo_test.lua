@@ -113,6 +113,20 @@ t.case("nothing is placed by a topology that is not this machine", function()
   t.equal(select(3, topo:near "/tmp"), "not this machine")
 end)
 
+t.case("a job on this machine is not placed by another; lists are checked", function()
+  local topo = described "pack:1 core:2 pu:1"
+  local nop = { rw = "nop", number_ios = 10, cpus = topo:cpuset("core", 0) }
+  t.raises("cpus = 0 are of a topology that is not this machine", iolua.job, nop)
+  nop.cpus = "0-x"
+  t.contains(t.raises('CPU list "0-x": a CPU number expected at "x"', function()
+    return iolua.job(nop), 1
+  end), "topo_test.lua:")
+  nop.cpus = 8191
+  t.contains(select(2, iolua.job(nop)), "CPU 8191: absent; this machine has ")
+  nop.cpus = iolua.pinned()
+  t.ok(iolua.job(nop))
+end)
+
 t.case("a topology outlives nothing that came from it", function()
   local topo = described "pack:1 core:2 pu:1"
   local set = topo:cpuset("core", 1)
