@@ -20,6 +20,7 @@
 #include "core/tracepoint.h"
 
 #define ROUND_MS   20u          /* the longest between two looks at the buffers */
+#define LAG_NS     60000000ull  /* how late an event may come: a stolen CPU holds it back */
 #define TOTAL_MAX  (256u << 20) /* bytes of all buffers together */
 #define FILTER_MAX 4096u        /* a page: the kernel's limit */
 
@@ -148,7 +149,7 @@ static int by_time(const void *a, const void *b)
     return (int)x->kind - (int)y->kind;         /* a request's way through the block layer */
 }
 
-/* Join what happened before `until`: later events may still be missing another CPU's. */
+/* Join what happened before `until`: of later times another CPU's events may be missing. */
 static void join_batch(struct record *r, uint64_t until)
 {
     size_t i = 0;
@@ -169,7 +170,7 @@ static void join_batch(struct record *r, uint64_t until)
 static void *work(void *arg)
 {
     struct record *r = arg;
-    uint64_t before = 0;
+    uint64_t joined = clock_now();
     bool last;
 
     do {
@@ -178,8 +179,10 @@ static void *work(void *arg)
         last = atomic_load(&r->stop);
         for (unsigned i = 0; i < r->cpus; i++)
             drain(r, &r->ring[i]);
-        join_batch(r, last ? UINT64_MAX : before);
-        before = now;
+        if (last || now - joined > 2 * LAG_NS) {        /* an event is sorted once or twice */
+            join_batch(r, last ? UINT64_MAX : now - LAG_NS);
+            joined = now;
+        }
         if (!last)
             poll(r->poll, r->cpus, ROUND_MS);
     } while (!last);
