@@ -79,7 +79,7 @@ static void wrong_lists_are_errors_that_show_the_place(void)
 
 static void a_long_wrong_list_is_refused_at_once_with_a_short_message(void)
 {
-    size_t n = 4 << 20;
+    size_t n = 1 << 18;
     char *text = malloc(n);
     struct timespec a, b;
     struct cpuset set;

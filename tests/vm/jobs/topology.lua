@@ -79,7 +79,8 @@ end)
 -- Pages by node of the one mapping that has a policy.
 local function bound()
   for line in io.lines("/proc/self/numa_maps") do
-    if line:find(" bind:", 1, true) then return line:match("bind:(%d+)"), line:match("N1=(%d+)") end
+    local node = line:match(" bind:(%d+)")
+    if node then return node, line:match("N1=(%d+)") end
   end
 end
 
