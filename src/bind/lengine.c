@@ -66,6 +66,33 @@ int lengine_push(struct lloop *p, uint32_t i, const struct io_req *q)
     return ring_push(p->ring, &moved, i);
 }
 
+void lloop_fix(struct lloop *p, struct file *f)
+{
+    unsigned place = (unsigned)__builtin_ctzll(~p->fixed);
+
+    if (p->no_fixed || p->fixed == UINT64_MAX)
+        return;
+    if (p->fixed == 0 && !p->files_open)
+        p->files_open = ring_open_files(p->ring, LLOOP_FIXED) == 0;
+    p->no_fixed = !p->files_open || ring_set_file(p->ring, place, f->fd) < 0;
+    if (p->no_fixed)
+        return;
+    p->fixed |= (uint64_t)1 << place;
+    f->fixed = place + 1;
+}
+
+void lloop_unfix(lua_State *L, struct file *f)
+{
+    struct lloop *p = lloop_of(L);
+    unsigned place = f->fixed - 1;
+
+    f->fixed = 0;
+    if (!p->ring)
+        return;
+    ring_set_file(p->ring, place, -1);
+    p->fixed &= ~((uint64_t)1 << place);
+}
+
 const char *lloop_engine(struct lloop *p, unsigned kind)
 {
     return with_ring(p, kind) ? "io_uring" : "threads";

@@ -33,9 +33,6 @@ struct lfiber {                 /* userdata of LFIBER_CLASS */
 /* Make a fiber of the function below nargs arguments on top of L; pops them and pushes it. */
 struct lfiber *lfiber_new(lua_State *L, struct lloop *p, int nargs);
 
-/* Go on with the fiber of slot i, whose wait gave res. L is any state that may resume. */
-void lfiber_resume(lua_State *L, struct lloop *p, uint32_t i, int res);
-
 /* Slot `to` takes the fiber of slot `from` over; what is out stays with `from`. */
 void lfiber_move(struct lloop *p, uint32_t from, uint32_t to);
 
@@ -51,5 +48,31 @@ void lfiber_seen(lua_State *L, struct lloop *p, struct lfiber *f);
 
 /* If a fiber failed that nobody has joined: push its error, it is seen now. */
 bool lfiber_push_unseen(lua_State *L, struct lloop *p);
+
+/* Start the fiber of slot i. */
+void lfiber_start(lua_State *L, struct lloop *p, uint32_t i);
+
+/* Its coroutine has stopped with n values, otherwise than by waiting. */
+void lfiber_stopped(lua_State *L, struct lloop *p, uint32_t i, int status, int n);
+
+/* Go on with the fiber of slot i, whose wait gave res. L is any state that may resume. */
+static inline void lfiber_resume(lua_State *L, struct lloop *p, uint32_t i, int res)
+{
+    struct slot *s = lloop_slot(p, i);
+    lua_State *base = s->base;
+    int n, status;
+
+    s->state = SLOT_RUNNING;
+    s->res = res;
+    p->current = i;
+    if (__builtin_expect(s->fresh, 0)) {
+        lfiber_start(L, p, i);
+        return;
+    }
+    lua_pushinteger(base, res);         /* a function that waits left room for it */
+    status = lhost_resume(p->host, base, L, 1, &n);
+    if (__builtin_expect(status != LUA_YIELD || lloop_slot(p, i)->state == SLOT_RUNNING, 0))
+        lfiber_stopped(L, p, i, status, n);
+}
 
 #endif

@@ -138,7 +138,7 @@ static void passed(struct lloop *p, uint32_t i, int n)
     lloop_wake(p, i, 0);
 }
 
-static void start(lua_State *L, struct lloop *p, uint32_t i)
+void lfiber_start(lua_State *L, struct lloop *p, uint32_t i)
 {
     struct slot *s = lloop_slot(p, i);
     lua_State *base = s->base;
@@ -146,29 +146,14 @@ static void start(lua_State *L, struct lloop *p, uint32_t i)
 
     s->fresh = false;
     status = lhost_resume(p->host, base, L, lua_gettop(base) - 1, &n);
+    lfiber_stopped(L, p, i, status, n);
+}
+
+void lfiber_stopped(lua_State *L, struct lloop *p, uint32_t i, int status, int n)
+{
     if (status != LUA_YIELD)
         ended(L, p, i, status, n);
     else if (lloop_slot(p, i)->state == SLOT_RUNNING && !p->leaving)
-        passed(p, i, n);
-}
-
-void lfiber_resume(lua_State *L, struct lloop *p, uint32_t i, int res)
-{
-    struct slot *s = lloop_slot(p, i);
-    lua_State *base = s->base;
-    int n, status;
-
-    s->state = SLOT_RUNNING;
-    p->current = i;
-    if (__builtin_expect(s->fresh, 0)) {
-        start(L, p, i);
-        return;
-    }
-    lua_pushinteger(base, res);         /* a function that waits left room for it */
-    status = lhost_resume(p->host, base, L, 1, &n);
-    if (__builtin_expect(status != LUA_YIELD, 0))
-        ended(L, p, i, status, n);
-    else if (__builtin_expect(lloop_slot(p, i)->state == SLOT_RUNNING, 0) && !p->leaving)
         passed(p, i, n);
 }
 

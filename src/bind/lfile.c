@@ -5,6 +5,7 @@
  */
 #include "bind/bind.h"
 #include "bind/lend.h"
+#include "bind/lloop.h"
 #include "bind/open.h"
 #include "core/file.h"
 
@@ -54,6 +55,8 @@ static int lfile_close(lua_State *L)    /* also __close and __gc */
     struct file *f = ud->file;
 
     ud->file = NULL;
+    if (f && f->fixed)
+        lloop_unfix(L, f);
     lend_drop_file(f);
     return 0;
 }

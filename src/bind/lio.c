@@ -83,36 +83,34 @@ static int misaligned(lua_State *L, const struct file *f, lua_Integer pos, lua_I
                          (LUAI_UACINT)(at_pos ? pos : len), (int)f->block_size, f->path));
 }
 
-static struct file *file_at(lua_State *L, const struct lloop *p, int arg)
+/* The file at 1 and the buffer at 2, their classes compared by address; raises like
+ * lfile_check and lbuf_check, which look for them by name. */
+static inline void check_both(lua_State *L, const struct lloop *p, struct file **f,
+                              struct buf **b)
 {
-    struct lfile *ud = lua_touserdata(L, arg);
+    const struct lfile *file = lua_touserdata(L, 1);
+    const struct lbuf *buf = lua_touserdata(L, 2);
 
-    if (__builtin_expect(ud != NULL && lua_getmetatable(L, arg), 1)) {
+    if (__builtin_expect(file && buf && lua_getmetatable(L, 1), 1)) {
         bool same = lua_topointer(L, -1) == p->file_class;
 
+        if (__builtin_expect(lua_getmetatable(L, 2), 1)) {
+            same = same && lua_topointer(L, -1) == p->buf_class;
+            lua_pop(L, 1);
+        }
         lua_pop(L, 1);
-        if (__builtin_expect(same && ud->file, 1))
-            return ud->file;
+        if (__builtin_expect(same && file->file && buf->buf, 1)) {
+            *f = file->file;
+            *b = buf->buf;
+            return;
+        }
     }
-    return lfile_check(L, arg);         /* raises */
-}
-
-static struct buf *buf_at(lua_State *L, const struct lloop *p, int arg)
-{
-    struct lbuf *ud = lua_touserdata(L, arg);
-
-    if (__builtin_expect(ud != NULL && lua_getmetatable(L, arg), 1)) {
-        bool same = lua_topointer(L, -1) == p->buf_class;
-
-        lua_pop(L, 1);
-        if (__builtin_expect(same && ud->buf, 1))
-            return ud->buf;
-    }
-    return lbuf_check(L, arg);          /* raises */
+    *f = lfile_check(L, 1);
+    *b = lbuf_check(L, 2);
 }
 
 /* The number at arg; what is no integer, or an integral float, goes the slow way. */
-static lua_Integer integer_at(lua_State *L, int arg, lua_Integer lo, lua_Integer hi)
+static inline lua_Integer integer_at(lua_State *L, int arg, lua_Integer lo, lua_Integer hi)
 {
     lua_Integer v;
 
@@ -124,31 +122,67 @@ static lua_Integer integer_at(lua_State *L, int arg, lua_Integer lo, lua_Integer
     return bind_checkrange(L, arg, lo, hi);
 }
 
+/* A read or write came back. `context` is the loop; its slot has the result, which is also
+ * on top of the stack: what the caller gets. */
+static int came_back(lua_State *L, int status, lua_KContext context)
+{
+    struct lloop *p = (struct lloop *)context;
+    uint32_t i = lloop_fiber(p, L);
+    const struct slot *s = lloop_slot(p, i);
+
+    (void)status;
+    if (__builtin_expect(s->raise | (s->state ^ SLOT_RUNNING), 0))
+        return lwait_raise(L, p, i);
+    if (__builtin_expect(s->res >= 0, 1))
+        return 1;
+    return fail_at(L, s->writes ? "write" : "read", s->res, 3);
+}
+
+/* May the fiber of slot i (0: none) give a request to the ring and yield, with nothing that is
+ * to be raised or waited for first? */
+static inline bool quick(lua_State *L, const struct lloop *p, uint32_t i)
+{
+    return i && p->ring && !p->room.head && p->ring->in_flight < p->ring->limit &&
+           !p->slots.at[i].raise && !(p->host && p->host->signal) && lua_isyieldable(L);
+}
+
 static inline int transfer(lua_State *L, int kind, const struct lwait *w)
 {
     struct lloop *p = loop_of(L);
-    struct file *f = file_at(L, p, 1);
-    struct buf *b = buf_at(L, p, 2);
-    lua_Integer len = (lua_Integer)b->len, pos;
+    uint32_t i = lloop_fiber(p, L);
+    lua_Integer len, pos;
     struct lwait_req r;
 
+    check_both(L, p, &r.file, &r.buf);
+    len = (lua_Integer)r.buf->len;
     if (lua_type(L, 4) > LUA_TNIL)
         len = integer_at(L, 4, 0, len);
     pos = integer_at(L, 3, 0, INT64_MAX - len);
-    if (__builtin_expect((pos | len) & (f->block_size - 1), 0))
-        return misaligned(L, f, pos, len);
+    if (__builtin_expect((pos | len) & (r.file->block_size - 1), 0))
+        return misaligned(L, r.file, pos, len);
     if (__builtin_expect(len > (lua_Integer)IO_LEN_MAX, 0)) {
         lua_settop(L, 3);
         lua_pushinteger(L, len);
         lua_pushinteger(L, 0);
         return whole(L, (uint64_t)pos, (uint64_t)len, w->name, kind);
     }
-    r.q = (struct io_req){ .kind = (uint8_t)kind, .fd = f->fd, .pos = (uint64_t)pos,
-                           .addr = (uintptr_t)b->mem, .len = (uint32_t)len };
-    r.file = f;
-    r.buf = b;
+    r.q = (struct io_req){ .kind = (uint8_t)kind, .fd = r.file->fd, .pos = (uint64_t)pos,
+                           .addr = (uintptr_t)r.buf->mem, .len = (uint32_t)len };
     r.memory = NULL;
-    return lwait_request(L, p, &r, w);
+    if (__builtin_expect(!quick(L, p, i), 0))
+        return lwait_request(L, p, &r, w);
+    if (__builtin_expect(r.file->fixed, 1)) {
+        r.q.fd = (int)r.file->fixed - 1;
+        r.q.req_flags = IO_FIXED_FILE;
+    } else if (++r.file->uses == LLOOP_FIX) {
+        lloop_fix(p, r.file);           /* for the next */
+    }
+    ring_push(p->ring, &r.q, i);
+    lwait_note(lloop_slot(p, i), &r);
+    lloop_slot(p, i)->out = true;
+    lloop_slot(p, i)->pooled = false;
+    lloop_slot(p, i)->writes = kind == IO_WRITE;
+    return lua_yieldk(L, 0, (lua_KContext)p, came_back);
 }
 
 /* f:read(buf, pos [, bytes]) -> bytes | nil, message, errno: fewer may come; 0 at the end */

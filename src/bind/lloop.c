@@ -10,7 +10,7 @@
 #include "bind/lloop.h"
 
 /* The request of i has come back: nothing it used is needed any more. */
-static void give_back(struct slot *s)
+static inline void give_back(struct slot *s)
 {
     if (s->buf)
         lend_return_buf(s->buf);
@@ -178,6 +178,19 @@ static inline void complete(lua_State *L, struct lloop *p, struct io_done d)
         lfiber_resume(L, p, i, d.res);
 }
 
+/* Completions of the ring, up to one that is not a fiber's. */
+static void take_from_ring(lua_State *L, struct lloop *p)
+{
+    while (p->ring && ring_ready(p->ring) && !p->leaving) {
+        struct io_done d = ring_at(p->ring, 0);
+
+        if (d.tag > LSLOT_MAX)
+            return;
+        ring_consume(p->ring, 1);
+        complete(L, p, d);
+    }
+}
+
 /* How long a wait may last: to the first deadline, 100 ms, or not at all. */
 static uint64_t wait_time(struct lloop *p, uint64_t until)
 {
@@ -225,6 +238,7 @@ bool lloop_round(lua_State *L, struct lloop *p, uint64_t until)
         return false;
     lengine_submit(p, wait_time(p, until));
     notice_signal(p);
+    take_from_ring(L, p);
     while (!p->leaving && lengine_next(p, &d))
         complete(L, p, d);
     expire(p);

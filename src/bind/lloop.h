@@ -13,11 +13,14 @@
 
 #include "bind/lhost.h"
 #include "bind/lslot.h"
+#include "core/file.h"
 #include "core/ring.h"
 #include "core/threads.h"
 
 #define LLOOP_ENTRIES 1024u             /* requests with the ring; more wait for room */
 #define LLOOP_POOL 256u                 /* requests with the thread pool */
+#define LLOOP_FIXED 64u                 /* registered files */
+#define LLOOP_FIX 16u                   /* uses of a file before it is registered */
 #define LLOOP_GRACE_NS 1000000000ull    /* for a request that was cancelled to come back */
 
 struct lloop {
@@ -26,6 +29,9 @@ struct lloop {
     struct slot_list room;      /* their request waits for room in the engine */
     struct ring *ring;          /* NULL: not opened yet, or not to be had */
     struct threads *pool;       /* NULL until it is needed */
+    uint64_t fixed;             /* taken places of the registered files */
+    bool files_open;            /* the ring has a table of them */
+    bool no_fixed;              /* files cannot be registered here */
     bool no_ring;               /* go on with the pool alone */
     bool pool_watched;          /* the ring polls the pool's descriptor */
     bool closed;                /* lua_close has begun: waits are plain calls */
@@ -93,6 +99,12 @@ const char *lloop_engine(struct lloop *p, unsigned kind);
 
 /* Use this engine from now on; only before the first request. 0, -EBUSY, -EINVAL or why. */
 int lloop_use(struct lloop *p, const char *name);
+
+/* Register f with the ring if there is a place: it has been used LLOOP_FIX times. */
+void lloop_fix(struct lloop *p, struct file *f);
+
+/* f is being closed: its place is free again. */
+void lloop_unfix(lua_State *L, struct file *f);
 
 /* lengine.c: what lloop.c needs of the engines. */
 unsigned lengine_busy(const struct lloop *p);           /* requests that are out */

@@ -42,8 +42,8 @@ static int readable(lua_State *L, const struct lwait *w, int res)
 {
     if (res == -ETIME)
         lua_pushboolean(L, 0);
-    else if (res < 0)
-        return lwait_fail(L, w, res);
+    else if (res < 0 || res & POLLNVAL)
+        return lwait_fail(L, w, res < 0 ? res : -EBADF);
     else
         lua_pushboolean(L, 1);
     return 1;

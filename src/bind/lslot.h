@@ -62,6 +62,7 @@ struct slot {
     bool pooled;                /* with the thread pool, not the ring */
     bool given_up;              /* the engine was asked to cancel it */
     bool late;                  /* its deadline passed while its request was out */
+    bool writes;                /* the request that is out is a write, not a read */
     bool fresh;                 /* its fiber has not started */
 };
 

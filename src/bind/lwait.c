@@ -151,17 +151,7 @@ uint32_t lwait_check(lua_State *L, struct lloop *p, const char *name)
 /* Note what the request uses, and give it to the engine. */
 static int start(struct lloop *p, uint32_t i, const struct lwait_req *r)
 {
-    struct slot *s = lloop_slot(p, i);
-
-    s->buf = r->buf;
-    s->file = r->file;
-    s->memory = r->memory;
-    s->from = NULL;
-    if (r->buf)
-        lend_buf(r->buf);
-    if (r->file)
-        lend_file(r->file);
-    s->state = SLOT_WAITING;
+    lwait_note(lloop_slot(p, i), r);
     return lloop_request(p, i, &r->q);
 }
 

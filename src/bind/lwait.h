@@ -7,6 +7,7 @@
 #ifndef IOLUA_BIND_LWAIT_H
 #define IOLUA_BIND_LWAIT_H
 
+#include "bind/lend.h"
 #include "bind/lloop.h"
 
 struct lwait_req {
@@ -15,6 +16,20 @@ struct lwait_req {
     struct buf *buf;
     void *memory;               /* malloced, freed when it has come back, or NULL */
 };
+
+/* Note in the slot what the request uses; the slot waits from here. */
+static inline void lwait_note(struct slot *s, const struct lwait_req *r)
+{
+    s->buf = r->buf;
+    s->file = r->file;
+    s->memory = r->memory;
+    s->from = NULL;
+    if (r->buf)
+        lend_buf(r->buf);
+    if (r->file)
+        lend_file(r->file);
+    s->state = SLOT_WAITING;
+}
 
 /* Wait for a request. */
 int lwait_request(lua_State *L, struct lloop *p, const struct lwait_req *r,

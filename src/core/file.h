@@ -29,6 +29,8 @@ struct file {
     unsigned refs;              /* atomic */
     unsigned lent;              /* requests of the Lua thread's loop that use it (bind/lend.h) */
     bool dropped;               /* Lua let go of it while it was lent */
+    unsigned fixed;             /* 1 + its place in the loop's registered files, 0: none */
+    unsigned uses;              /* by the loop, while it is not registered */
     char *path;                 /* as given */
     enum file_type type;
     bool direct, writable;

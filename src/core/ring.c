@@ -174,6 +174,21 @@ int ring_register_file(struct ring *r, int fd)
     return io_uring_register_files(&r->uring, &fd, 1);
 }
 
+int ring_open_files(struct ring *r, unsigned n)
+{
+    return io_uring_register_files_sparse(&r->uring, n);
+}
+
+int ring_set_file(struct ring *r, unsigned index, int fd)
+{
+    int err;
+
+    if (r->unsubmitted)
+        ring_enter(r, 0, 0);            /* what is queued means the file that is there now */
+    err = io_uring_register_files_update(&r->uring, index, &fd, 1);
+    return err == 1 ? 0 : err < 0 ? err : -EIO;
+}
+
 /* The kernel releases the pages of an earlier registration late, so -ENOMEM is tried again. */
 int ring_register_buffer(struct ring *r, void *mem, size_t len)
 {

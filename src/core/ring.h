@@ -54,6 +54,13 @@ bool ring_supports(const struct ring *r, unsigned kind);
 /* Register one file as index 0; -errno leaves the ring usable without. */
 int ring_register_file(struct ring *r, int fd);
 
+/* Make room for n registered files, all empty. -errno leaves the ring usable without. */
+int ring_open_files(struct ring *r, unsigned n);
+
+/* Put fd at this index of the registered files, -1 to empty it. Requests that are in flight
+ * keep what they have. */
+int ring_set_file(struct ring *r, unsigned index, int fd);
+
 /* Register [mem, mem + len) as buffer index 0. -ENOMEM: RLIMIT_MEMLOCK is too small. */
 int ring_register_buffer(struct ring *r, void *mem, size_t len);
 
