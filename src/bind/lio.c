@@ -142,7 +142,7 @@ static int came_back(lua_State *L, int status, lua_KContext context)
  * to be raised or waited for first? */
 static inline bool quick(lua_State *L, const struct lloop *p, uint32_t i)
 {
-    return i && p->ring && !p->room.head && p->ring->in_flight < p->ring->limit &&
+    return i && p->ring && !p->room.head && ring_in_flight(p->ring) < p->ring->limit &&
            !p->slots.at[i].raise && !(p->host && p->host->signal) && lua_isyieldable(L);
 }
 
