@@ -183,7 +183,7 @@ int ring_set_file(struct ring *r, unsigned index, int fd)
 {
     int err;
 
-    if (r->unsubmitted)
+    if (ring_unsubmitted(r))
         ring_enter(r, 0, 0);            /* what is queued means the file that is there now */
     err = io_uring_register_files_update(&r->uring, index, &fd, 1);
     return err == 1 ? 0 : err < 0 ? err : -EIO;
