@@ -68,6 +68,8 @@ int args_parse(struct args *a, int argc, char **argv, char *message, size_t len)
         if (argv[i][1] == '-') {
             if (long_option(a, argv[i] + 2) < 0)
                 return complain(message, len, "unknown option", argv[i]);
+            if (a->command)     /* what follows is its own */
+                break;
         } else if (short_option(a, &i, message, len) < 0) {
             return -1;
         }

@@ -18,6 +18,7 @@ static const luaL_Reg modules[] = {
     { "place", lplace_open },
     { "record", lrecord_open },
     { "job", ljob_open },
+    { "ring", lring_open },
     { "rng", lrng_open },
     { "run", lrun_open },
     { "spot", lspot_open },

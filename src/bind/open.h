@@ -20,6 +20,7 @@ int ljournal_open(lua_State *L);
 int lplace_open(lua_State *L);
 int lrecord_open(lua_State *L);
 int ljob_open(lua_State *L);
+int lring_open(lua_State *L);
 int lrng_open(lua_State *L);
 int lrun_open(lua_State *L);
 int lspot_open(lua_State *L);

@@ -1,0 +1,2 @@
+--- `iolua --doctor`.
+return require("iolua.doctor").main
