@@ -1,14 +1,16 @@
 /*
- * job - a closed-loop job: step, ramp, stop, accounting.
+ * job - one worker's load: step, ramp, stop, accounting.
  *
- * A job keeps `iodepth` operations of its load in flight on one rig and counts what completes.
+ * A job keeps `iodepth` operations of its load in flight on one rig and counts what completes;
+ * with a pace, operations start when they are due and iodepth is the most that can be out.
  * It is a state machine: job_step does one round of issue, submit, reap and account, and never
  * waits longer than ENGINE_WAIT_NS, so that a crew can stop it and simulated workers can be
  * interleaved by their clocks.
  *
  * Latency is the time from the moment a batch is drawn up for submission to the moment its
  * completion is reaped: one clock reading each a batch, or with clock_each one of each an
- * operation. Operations that failed are in no rate and no latency.
+ * operation. With a pace it is the time from the intended start, and the one from submission is
+ * kept beside it. Operations that failed are in no rate and no latency.
  *
  * With a runtime or a ramp, what counts is completed in [begin, end): begin is the start plus
  * the ramp, end is begin plus the runtime, or where the job stopped. Otherwise all counts.
@@ -16,9 +18,11 @@
 #ifndef IOLUA_CORE_JOB_H
 #define IOLUA_CORE_JOB_H
 
-#include "core/hist.h"
+#include "core/count.h"
 #include "core/load.h"
+#include "core/pace.h"
 #include "core/rig.h"
+#include "core/series.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -26,8 +30,6 @@
 
 #define JOB_DEPTH_MAX 32768u
 #define JOB_GRACE_NS  (30 * 1000000000ull)      /* how long a stopped job waits for its last */
-
-enum job_side { JOB_READ, JOB_WRITE, JOB_SYNC, JOB_SIDES };     /* no-ops count as reads */
 
 struct job_spec {
     struct rig_spec rig;
@@ -40,13 +42,10 @@ struct job_spec {
     bool end_fsync;             /* one at the end, timed apart */
     bool continue_on_error;
     bool clock_each;
-};
-
-struct job_count {
-    uint64_t ios, bytes;        /* inside the window, successful */
-    uint64_t short_ios;         /* of ios: moved less than asked (the end of a file) */
-    uint64_t errors;            /* in the whole run */
-    struct hist lat;            /* ns */
+    struct pace_spec pace;      /* kind PACE_NONE: a closed loop */
+    uint64_t number_bytes;      /* of a mix of sizes: bytes to issue, 0: no limit */
+    uint64_t interval_ns;       /* a point of the series for each, 0: none */
+    bool hooked;                /* operations come from job_give */
 };
 
 struct job_result {
@@ -68,6 +67,27 @@ struct job_result {
 struct job_live {
     atomic_ullong ios, bytes, now;      /* completed so far, ramp included; engine's clock */
     atomic_bool stop;           /* set by anyone: issue no more, drain, end */
+    atomic_uint changes;        /* raised after any of the next three was set */
+    _Atomic double rate;        /* 0: as it is */
+    atomic_uint depth;          /* 1 .. iodepth; 0: as it is */
+    atomic_int read_percent;    /* 0 .. 100; -1: as it is */
+};
+
+/* An operation that a hook has chosen. */
+struct job_op {
+    enum job_side side;
+    uint32_t len;
+    uint64_t pos;
+    uint64_t think_ns;          /* it starts that much later than now */
+};
+
+/* A completion as a hook is told of it. */
+struct job_told {
+    enum job_side side;
+    uint32_t len;
+    uint64_t pos;
+    int res;
+    uint64_t lat_ns;
 };
 
 struct job;
@@ -84,11 +104,24 @@ void job_start(struct job *j, uint64_t start);
 /* One round. 1 going on, 0 ended, -errno the engine failed (-ETIME: requests stuck). */
 int job_step(struct job *j, struct job_live *live);
 
+/* Of a hooked job, between steps: how many operations it wants now; one more operation, of those
+ * it wants; no more will come; and what completed in the last step. */
+unsigned job_wants(struct job *j);
+void job_give(struct job *j, const struct job_op *op);
+void job_end(struct job *j);
+const struct job_told *job_told(const struct job *j, unsigned *n);
+
 /* After the last step: ends the counting, does the final fsync, and closes the engine, in the
  * thread that stepped. Called again it gives the same. Owned by the job. */
 const struct job_result *job_result(struct job *j);
 
 const struct rig *job_rig(const struct job *j);
+
+/* Of an open loop, after job_result; NULL of a closed one. Owned by the job. */
+const struct pace_result *job_paced(const struct job *j);
+
+/* The series, NULL without intervals: may be read by other threads while the job runs. */
+const struct series *job_series(const struct job *j);
 
 void job_close(struct job *j);
 

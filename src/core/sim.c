@@ -133,6 +133,10 @@ static int submit(void *self, unsigned wait, uint64_t wait_ns)
         s->now = s->heap[0].at;
         collect(s);
     }
+    if (s->waiting < wait) {            /* nothing will come: the time passes */
+        s->now = until;
+        return -ETIME;
+    }
     return 0;
 }
 

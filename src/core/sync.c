@@ -42,11 +42,13 @@ static int submit(void *self, unsigned wait, uint64_t wait_ns)
 {
     struct sync *s = self;
 
-    (void)wait, (void)wait_ns;
     if (s->queued) {
         s->done.res = io_perform(&s->q);
         s->finished = true;
         s->queued = false;
+    } else if (!s->finished && wait && wait_ns) {
+        clock_sleep_until(clock_now() + wait_ns);
+        return -ETIME;
     }
     return 0;
 }

@@ -1,0 +1,412 @@
+/*
+ * jobrich - the round of a job with a pace, a mix of sizes, intervals, hooks or live control.
+ */
+#include <errno.h>
+
+#include "core/jobrich.h"
+#include "core/sim.h"
+
+#define SPIN_NS 30000u          /* a start nearer than this is waited for awake */
+
+/* Append the current interval, which ends at `to`, to the series; the next begins there. */
+static int close_interval(struct job *j, uint64_t to)
+{
+    struct rich *r = j->rich;
+    double ns = (double)(to - r->from);
+    int err = series_add(r->series, r->from - j->begin, to - j->begin,
+                         ns > 0 ? (j->area - r->area_from) / ns : 0, r->count);
+
+    for (unsigned i = 0; i < JOB_SIDES; i++) {
+        struct job_count *whole = &j->result->side[i], *part = &r->count[i];
+
+        if (part->ios == 0 && part->errors == 0)
+            continue;
+        whole->ios += part->ios;
+        whole->bytes += part->bytes;
+        whole->short_ios += part->short_ios;
+        hist_merge(&whole->lat, &part->lat);
+        *part = (struct job_count){ 0 };
+        hist_reset(&part->lat);
+    }
+    r->from = to;
+    r->area_from = j->area;
+    return err;
+}
+
+/* Close the intervals that have ended by now. */
+static int roll(struct job *j, uint64_t now)
+{
+    struct rich *r = j->rich;
+    int err = 0;
+
+    while (r->series && now >= r->until && err == 0) {
+        advance(j, r->until);
+        err = close_interval(j, r->until);
+        r->until += j->spec->interval_ns;
+        if (r->from >= j->end)
+            r->until = UINT64_MAX;
+        else if (r->until > j->end)
+            r->until = j->end;
+    }
+    return err;
+}
+
+/* The last interval ends with the window. */
+void jobrich_finish(struct job *j)
+{
+    struct rich *r = j->rich;
+    uint64_t end = j->result->end;
+
+    if (r->series && end > r->from)
+        close_interval(j, end);
+    if (r->paced && j->stopping && j->left > 0)
+        r->result->backlog_end = pace_backlog(&r->pace, j->stopped_at < j->end ? j->stopped_at
+                                                                               : j->end - 1);
+}
+
+/* What the script's thread has changed. */
+static void control(struct job *j, struct job_live *live, uint64_t now)
+{
+    struct rich *r = j->rich;
+    unsigned changes = atomic_load_explicit(&live->changes, memory_order_acquire);
+    double rate = atomic_load_explicit(&live->rate, memory_order_relaxed);
+    unsigned depth = atomic_load_explicit(&live->depth, memory_order_relaxed);
+    int percent = atomic_load_explicit(&live->read_percent, memory_order_relaxed);
+
+    r->changes = changes;
+    if (depth > 0)
+        r->limit = depth < j->depth ? depth : j->depth;
+    if (percent >= 0)
+        load_set_mix(&j->load, (unsigned)percent);
+    if (rate > 0 && r->paced) {
+        pace_set_rate(&r->pace, rate, now);
+        r->result->rate = r->pace.spec.rate;
+    }
+}
+
+static unsigned room(const struct job *j)
+{
+    unsigned flying = j->depth - j->free_count;
+
+    return j->rich->limit > flying ? j->rich->limit - flying : 0;
+}
+
+/* The hook's next operation that may start now. */
+static bool take_given(struct job *j, struct job_op *op, uint64_t now)
+{
+    struct rich *r = j->rich;
+
+    while (r->given_count > 0) {
+        struct job_op *first = &r->given[r->given_first];
+
+        r->given_first = (r->given_first + 1) % j->depth;
+        r->given_count--;
+        if (first->think_ns == 0) {
+            *op = *first;
+            return true;
+        }
+        later_push(&r->later, now + first->think_ns, first);
+    }
+    if (r->later.count == 0 || r->later.heap[0].at > now)
+        return false;
+    *op = later_pop(&r->later);
+    return true;
+}
+
+static struct job_op take_load(struct job *j)
+{
+    struct load_op op;
+
+    if (j->nop)
+        return (struct job_op){ JOB_READ, 0, 0, 0 };
+    op = j->rich->sized ? load_next_sized(&j->load) : load_next(&j->load);
+    return (struct job_op){ op.write ? JOB_WRITE : JOB_READ, op.len, op.pos, 0 };
+}
+
+/* What comes next: the fsync that is due, the hook's choice, or the load's. */
+static bool take(struct job *j, struct job_op *op, uint64_t now)
+{
+    if (j->spec->fsync_every && j->since_sync == j->spec->fsync_every) {
+        *op = (struct job_op){ JOB_SYNC, 0, 0, 0 };
+        return true;
+    }
+    if (!j->rich->hooked)
+        *op = take_load(j);
+    else if (!take_given(j, op, now))
+        return false;
+    j->left--;
+    j->rich->bytes_left -= op->len < j->rich->bytes_left ? op->len : j->rich->bytes_left;
+    return true;
+}
+
+INLINE void put(struct job *j, const struct engine *e, unsigned slot, uint64_t stamp)
+{
+    const struct slot *s = &j->slots[slot];
+    struct io_req q = j->base;
+
+    q.kind = j->kind[s->side];
+    if (!j->nop) {
+        q.pos = s->pos;
+        q.addr = j->memory + slot * j->stride;
+        q.len = s->len;
+    }
+    if (s->side == JOB_SYNC) {
+        q.req_flags &= IO_FIXED_FILE;
+        q.addr = 0;
+        q.flags = j->spec->datasync ? IO_DATASYNC : 0;
+    }
+    e->prepare(j->rig.self, &q, stamp << TIME_SHIFT | (uint64_t)s->side << SLOT_BITS | slot);
+}
+
+static void put_again(struct job *j, const struct engine *e)
+{
+    while (j->retry_count > 0) {
+        uint64_t tag = j->retry[--j->retry_count];
+
+        put(j, e, (unsigned)(tag & SLOT_MASK), tag >> TIME_SHIFT);
+    }
+}
+
+/* The intended start of the operation that is about to go out. */
+static uint64_t take_due(struct job *j, const struct job_op *op, uint64_t now)
+{
+    struct rich *r = j->rich;
+    uint64_t due;
+
+    if (op->side == JOB_SYNC)
+        return now;
+    due = pace_take(&r->pace, op->len);
+    r->result->missed += r->busy && due >= r->busy_from && due < now;
+    return due;
+}
+
+INLINE bool issue_one(struct job *j, const struct engine *e, uint64_t now)
+{
+    struct rich *r = j->rich;
+    struct job_op op;
+    unsigned slot;
+
+    if (r->paced && r->pace.next > now)
+        return false;
+    if (!take(j, &op, now))
+        return false;
+    slot = j->free[--j->free_count];
+    if (r->paced)
+        r->due[slot] = take_due(j, &op, now);
+    j->slots[slot] = (struct slot){ op.pos, op.len, (uint8_t)op.side };
+    j->since_sync = op.side == JOB_SYNC ? 0 : j->since_sync + (op.side == JOB_WRITE);
+    j->result->issued += op.side != JOB_SYNC;
+    put(j, e, slot, (now - j->start) & TIME_MASK);
+    return true;
+}
+
+static bool exhausted(const struct job *j)
+{
+    const struct rich *r = j->rich;
+
+    return j->left == 0 || r->bytes_left == 0 ||
+           (r->no_more && r->given_count == 0 && r->later.count == 0);
+}
+
+/* How far the starts are behind, and whether slots are why. */
+static void note_backlog(struct rich *r, uint64_t now)
+{
+    uint64_t backlog = r->busy ? pace_backlog(&r->pace, now) : 0;
+
+    if (backlog > r->result->backlog_max)
+        r->result->backlog_max = backlog;
+}
+
+/* Start what is due while there is room. Returns how many. */
+INLINE unsigned issue(struct job *j, const struct engine *e, uint64_t now)
+{
+    struct rich *r = j->rich;
+    unsigned n = 0, most;
+
+    if (__builtin_expect(j->retry_count > 0, 0))
+        put_again(j, e);
+    if (j->stopping)
+        return 0;
+    if (now >= j->end || exhausted(j)) {
+        job_stop_issuing(j, now);
+        return 0;
+    }
+    if (r->paced)
+        note_backlog(r, now);
+    most = room(j);
+    most = most < j->submit_max ? most : j->submit_max;
+    advance(j, now);
+    while (n < most && !exhausted(j) && issue_one(j, e, now))
+        n++;
+    if (room(j) > 0) {
+        r->busy = false;
+    } else if (!r->busy) {
+        r->busy = true;
+        r->busy_from = now;
+    }
+    return n;
+}
+
+static void tell(struct job *j, const struct slot *s, int res, uint64_t lat)
+{
+    struct rich *r = j->rich;
+
+    r->told[r->told_count++] = (struct job_told){ s->side, s->len, s->pos, res, lat };
+}
+
+/* One completion that is no error. */
+static void count(struct job *j, unsigned slot, int res, uint64_t lat, uint64_t service)
+{
+    struct rich *r = j->rich;
+    const struct slot *s = &j->slots[slot];
+    struct job_count *c = &r->count[s->side];
+
+    c->ios++;
+    c->bytes += (uint64_t)res;
+    c->short_ios += (uint32_t)res != s->len;
+    hist_record(&c->lat, lat, 1);
+    if (r->paced)
+        hist_record(&r->result->service[s->side], service, 1);
+}
+
+/* Returns whether it was a completion, not a request to try again. */
+INLINE void finish(struct job *j, struct io_done d, uint64_t now, bool counts)
+{
+    struct rich *r = j->rich;
+    unsigned slot = (unsigned)(d.tag & SLOT_MASK);
+    uint64_t service = (now - j->start - (d.tag >> TIME_SHIFT)) & TIME_MASK;
+    uint64_t lat = r->paced ? now - r->due[slot] : service;
+
+    if (d.res == -EAGAIN || d.res == -EINTR) {
+        j->retry[j->retry_count++] = d.tag;
+        return;
+    }
+    if (r->told)
+        tell(j, &j->slots[slot], d.res, lat);
+    j->free[j->free_count++] = slot;
+    if (d.res < 0) {
+        job_note_error(j, d.tag, d.res, now);
+        r->count[j->slots[slot].side].errors += r->series != NULL;
+        return;
+    }
+    j->result->last_done = now;
+    j->done_ios++;
+    j->done_bytes += (uint64_t)d.res;
+    if (counts)
+        count(j, slot, d.res, lat, service);
+}
+
+INLINE int reap(struct job *j, const struct engine *e)
+{
+    unsigned n = e->ready(j->rig.self);
+    uint64_t now = e->now(j->rig.self);
+    bool counts;
+    int err = roll(j, now);
+
+    counts = look_at_window(j, now);
+    for (unsigned i = 0; i < n; i++) {
+        if (j->spec->clock_each)
+            now = e->now(j->rig.self);
+        finish(j, e->at(j->rig.self, i), now, counts);
+    }
+    if (n)
+        e->consume(j->rig.self, n);
+    return err;
+}
+
+static uint64_t until(uint64_t limit, uint64_t at, uint64_t now)
+{
+    uint64_t ns = at > now ? at - now : 0;
+
+    return ns < limit ? ns : limit;
+}
+
+/* How long nothing but a completion needs attention. */
+static uint64_t quiet(const struct job *j, uint64_t now)
+{
+    const struct rich *r = j->rich;
+    uint64_t ns = ENGINE_WAIT_NS;
+    bool ready = !j->stopping && room(j) > 0;
+
+    if (r->paced && ready)
+        ns = until(ns, r->pace.next, now);
+    if (r->later.count > 0 && ready)
+        ns = until(ns, r->later.heap[0].at, now);
+    if (!r->virtual && ns < ENGINE_WAIT_NS)
+        ns = ns > SPIN_NS ? ns - SPIN_NS / 2 : 0;
+    if (!j->stopping)
+        ns = until(ns, j->end, now);
+    if (r->series && r->until > now)
+        ns = until(ns, r->until, now);
+    return ns;
+}
+
+/* Hand over what was issued, timed, in an open loop. */
+INLINE int submit_now(struct job *j, const struct engine *e, unsigned n, uint64_t from)
+{
+    int err = e->submit(j->rig.self, 0, 0);
+
+    if (err == 0 && from >= j->begin && from < j->end)
+        hist_record(&j->rich->result->slat, e->now(j->rig.self) - from, n);
+    return err;
+}
+
+static unsigned wait_for(const struct job *j)
+{
+    unsigned flying = j->depth - j->free_count;
+
+    if (j->stopping || j->rich->paced || j->rich->later.count > 0)
+        return 1;
+    if (room(j) > 0 && j->wait_min > 1)
+        return 0;               /* room for another batch first */
+    return j->wait_min < flying ? j->wait_min : 1;
+}
+
+static bool failed(int err)
+{
+    return err < 0 && err != -ETIME && err != -EINTR && err != -EAGAIN;
+}
+
+INLINE int round_of(struct job *j, const struct engine *e, struct job_live *live)
+{
+    struct rich *r = j->rich;
+    uint64_t now = e->now(j->rig.self);
+    unsigned n;
+    int err = 0;
+
+    r->told_count = 0;
+    if (__builtin_expect(atomic_load_explicit(&live->stop, memory_order_relaxed), 0))
+        job_stop_issuing(j, now);
+    if (atomic_load_explicit(&live->changes, memory_order_relaxed) != r->changes)
+        control(j, live, now);
+    n = issue(j, e, now);
+    if (j->stopping && j->free_count == j->depth)
+        return 0;
+    if (r->paced && n > 0)
+        err = submit_now(j, e, n, now);
+    if (!failed(err) && !(r->hooked && n == 0 && j->free_count == j->depth && !r->later.count &&
+                          !r->paced))
+        err = e->submit(j->rig.self, wait_for(j), quiet(j, now));
+    if (failed(err))
+        return err;
+    err = reap(j, e);
+    job_publish(j, live);
+    if (err < 0)
+        return err;
+    return j->stopping ? job_draining(j, e->now(j->rig.self)) : 1;
+}
+
+static int step_ring(struct job *j, struct job_live *live)
+{
+    return round_of(j, &ring_engine, live);
+}
+
+static int step_any(struct job *j, struct job_live *live)
+{
+    return round_of(j, j->rig.engine, live);
+}
+
+job_step_fn *jobrich_step(const struct job *j)
+{
+    return j->rig.ring ? step_ring : step_any;
+}

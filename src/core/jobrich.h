@@ -1,0 +1,35 @@
+/*
+ * jobrich - the state of the rich loop: a pace, a mix of sizes, intervals, hooks, live control.
+ */
+#ifndef IOLUA_CORE_JOBRICH_H
+#define IOLUA_CORE_JOBRICH_H
+
+#include "core/jobself.h"
+#include "core/later.h"
+
+struct rich {
+    bool sized, paced, hooked, virtual;
+    unsigned limit;             /* operations in flight at most: iodepth, or less by control */
+    unsigned changes;           /* of the live view that were taken over */
+    uint64_t bytes_left;
+
+    struct pace pace;
+    struct pace_result *result; /* of the pace; NULL in a closed loop */
+    uint64_t *due;              /* of each slot: the intended start */
+    bool busy;                  /* every slot has been in use since: starts due then are missed */
+    uint64_t busy_from;
+
+    struct series *series;      /* NULL without intervals */
+    struct job_count *count;    /* of the current interval; else the result's */
+    uint64_t from, until;       /* the current interval, engine's clock */
+    double area_from;
+
+    struct job_op *given;       /* a ring of `depth`: chosen by a hook, not yet started */
+    unsigned given_first, given_count;
+    struct later later;         /* those that think first */
+    bool no_more;
+    struct job_told *told;
+    unsigned told_count;
+};
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * jobrichopen - the rich loop's state: made, started, freed; and its door for hooks.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+
+#include "core/jobrich.h"
+#include "core/sim.h"
+
+bool jobrich_needed(const struct job_spec *spec)
+{
+    return spec->pace.kind != PACE_NONE || spec->load.sizes.count > 0 || spec->interval_ns ||
+           spec->hooked;
+}
+
+static int open_pace(struct job *j)
+{
+    struct rich *r = j->rich;
+
+    r->due = calloc(j->depth, sizeof *r->due);
+    r->result = pace_result_new(&j->spec->pace);
+    if (!r->due || !r->result)
+        return -ENOMEM;
+    /* Wake-ups of this thread are not to be late by the 50 us that are usual. */
+    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+    return pace_init(&r->pace, &j->spec->pace, j->spec->load.seed, j->spec->load.stream);
+}
+
+static int open_series(struct rich *r)
+{
+    r->count = calloc(JOB_SIDES, sizeof *r->count);
+    if (!r->count)
+        return -ENOMEM;
+    for (unsigned i = 0; i < JOB_SIDES; i++)
+        hist_reset(&r->count[i].lat);
+    return series_open(&r->series);
+}
+
+static int open_hook(struct job *j)
+{
+    struct rich *r = j->rich;
+
+    r->given = calloc(j->depth, sizeof *r->given);
+    r->later.heap = calloc(j->depth, sizeof *r->later.heap);
+    r->told = calloc(j->depth, sizeof *r->told);
+    return r->given && r->later.heap && r->told ? 0 : -ENOMEM;
+}
+
+int jobrich_open(struct job *j)
+{
+    struct rich *r = j->rich = calloc(1, sizeof *r);
+    int err = 0;
+
+    if (!r)
+        return -ENOMEM;
+    r->sized = j->spec->load.sizes.count > 0;
+    r->paced = j->spec->pace.kind != PACE_NONE;
+    r->hooked = j->spec->hooked;
+    r->virtual = j->rig.engine == &sim_engine;
+    r->limit = j->depth;
+    r->bytes_left = j->spec->number_bytes ? j->spec->number_bytes : UINT64_MAX;
+    if (r->paced)
+        err = open_pace(j);
+    if (err == 0 && r->hooked)
+        err = open_hook(j);
+    if (err == 0 && j->spec->interval_ns)
+        err = open_series(r);
+    return err;
+}
+
+void jobrich_start(struct job *j)
+{
+    struct rich *r = j->rich;
+
+    if (!r->series)
+        r->count = j->result->side;
+    r->from = j->begin;
+    r->until = j->begin + j->spec->interval_ns;
+    if (r->until > j->end)
+        r->until = j->end;
+    if (r->paced)
+        pace_start(&r->pace, j->start, j->spec->load.bs);
+}
+
+void jobrich_close(struct job *j)
+{
+    struct rich *r = j->rich;
+
+    if (!r)
+        return;
+    if (r->series)
+        free(r->count);
+    series_close(r->series);
+    free(r->due);
+    free(r->result);
+    free(r->given);
+    free(r->later.heap);
+    free(r->told);
+    free(r);
+}
+
+/* As many as there are slots for; when operations wait for their moment, those count too. */
+unsigned job_wants(struct job *j)
+{
+    struct rich *r = j->rich;
+    unsigned flying = j->depth - j->free_count, waiting = r->given_count + r->later.count;
+    uint64_t now = job_now(j);
+    unsigned n;
+
+    if (j->stopping || r->no_more || now >= j->end || flying + waiting >= r->limit)
+        return 0;
+    n = r->limit - flying - waiting;
+    n = n < j->submit_max ? n : j->submit_max;
+    if (r->paced) {                     /* not far ahead of when they are due */
+        uint64_t due = pace_backlog(&r->pace, now) + 1;
+
+        n = waiting >= due ? 0 : due - waiting < n ? (unsigned)(due - waiting) : n;
+    }
+    return j->left - waiting < n ? (unsigned)(j->left - waiting) : n;
+}
+
+void job_give(struct job *j, const struct job_op *op)
+{
+    struct rich *r = j->rich;
+
+    r->given[(r->given_first + r->given_count++) % j->depth] = *op;
+}
+
+void job_end(struct job *j)
+{
+    j->rich->no_more = true;
+}
+
+const struct job_told *job_told(const struct job *j, unsigned *n)
+{
+    *n = j->rich->told_count;
+    return j->rich->told;
+}
+
+const struct pace_result *job_paced(const struct job *j)
+{
+    return j->rich ? j->rich->result : NULL;
+}
+
+const struct series *job_series(const struct job *j)
+{
+    return j->rich ? j->rich->series : NULL;
+}
