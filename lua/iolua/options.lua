@@ -28,6 +28,9 @@ local PLACEHOLDER = {
   cpuset = "<cpus>", choice = "<word>",
 }
 
+-- Where the parser keeps what no option can be named like.
+local HELP, REST, NO = " help", " rest", " no "
+
 local Exit = {}
 Exit.__index = Exit
 function Exit:__tostring() return self.message or ("exit %d"):format(self.iolua_exit) end
@@ -92,7 +95,7 @@ end
 local function add(parser, name, entry)
   if is_flag(entry) then
     parser:flag(spellings(name)):target(name):description(help_text(entry))
-    parser:flag(spellings("no_" .. name)):target("no_" .. name):hidden(true)
+    parser:flag(spellings("no_" .. name)):target(NO .. name):hidden(true)
     return
   end
   local placeholder = PLACEHOLDER[entry.type] or "<text>"
@@ -107,8 +110,8 @@ local function parser_of(args, entries, description)
     error("options need lua-argparse: apt-get install lua-argparse", 0)
   end
   local parser = argparse(script_name(args), description):add_help(false)
-  parser:flag("-h --help"):target("help"):description("show this and exit")
-  parser:argument("rest"):args("*"):hidden(true)
+  parser:flag("-h --help"):target(HELP):description("show this and exit")
+  parser:argument("rest"):target(REST):args("*"):hidden(true)
   for _, name in ipairs(nearest.keys(entries)) do add(parser, name, entries[name]) end
   return parser
 end
@@ -140,10 +143,10 @@ end
 local function given(args, name, entry, parsed)
   local text = parsed[name]
   if is_flag(entry) then
-    if text and parsed["no_" .. name] then
+    if text and parsed[NO .. name] then
       usage(args, ("--%s and --no-%s contradict each other"):format(name, name))
     end
-    if parsed["no_" .. name] then return false end
+    if parsed[NO .. name] then return false end
     return text and true or nil
   end
   if text == nil then return nil end
@@ -177,12 +180,12 @@ local function parse(args, entries, description)
   local parser = parser_of(args, entries, description)
   local ok, parsed = parser:pparse(args)
   if not ok then complain(args, entries, parsed) end
-  if parsed.help then
+  if parsed[HELP] then
     io.stdout:write(parser:get_help(), "\n")
     exit(0)
   end
-  if parsed.rest[1] then
-    usage(args, ("unexpected argument %q; options begin with --"):format(parsed.rest[1]))
+  if parsed[REST][1] then
+    usage(args, ("unexpected argument %q; options begin with --"):format(parsed[REST][1]))
   end
   return parsed
 end

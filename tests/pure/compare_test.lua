@@ -9,6 +9,7 @@
 --   S.bootstrap((C,), np.mean, n_resamples=200000, method="BCa")
 -- and for power by solving 1 - nct.cdf(c, df, d) + nct.cdf(-c, df, d) = 0.8 with brentq.
 local t = require "check"
+local design = require "iolua.design"
 local power = require "iolua.stats.power"
 local random = require "iolua.random"
 local stats = require "iolua.stats"
@@ -165,8 +166,49 @@ t.case("the minimum detectable difference agrees with scipy", function()
   t.near(stats.minimum_detectable { sd = 2, n = 20 }, 2 * 0.6604416546230157, 1e-9)
   t.near(stats.minimum_detectable { sd = 1, n1 = 6, n2 = 6 }, 1.7955409206039807, 1e-9)
   t.near(stats.power { sd = 1, n = 8, difference = 1 }, 0.680833958386018, 1e-9)
+  -- Far from the origin: as the sum of its terms one by one gives it, and in milliseconds.
+  t.near(stats.minimum_detectable { sd = 1, n = 2, confidence = 0.9975 }, 230.760949996, 1e-8)
   t.equal(stats.minimum_detectable { sd = 1, n = 1 }, nil)
   t.equal(stats.minimum_detectable { sd = 0, n = 5 }, 0.0)
+end)
+
+-- Two arms of `blocks` runs in randomised blocks; arm 2 is `effect` larger.
+local function found(seed, blocks, noise, effect)
+  local arms = { {}, {} }
+  for _, run in ipairs(design.plan { cases = { {}, {} }, replicates = blocks, seed = seed,
+                                     duplicate = false }) do
+    arms[run.case][run.block] = 100 + noise() + (run.case - 1) * effect
+  end
+  return stats.paired(arms[1], arms[2]).p < 0.05
+end
+
+local function share_found(blocks, effect, next_noise)
+  local count = 0
+  for seed = 1, 1000 do
+    if found(seed, blocks, next_noise, effect) then count = count + 1 end
+  end
+  return count / 1000
+end
+
+t.case("no difference is declared in 5 % of A/A comparisons, drifting noise or not", function()
+  local generator, value = random.new(1), 0.0
+  local function white() return generator:normal() end
+  local function red()
+    value = 0.7 * value + generator:normal()
+    return value
+  end
+  local bound = 0.05 + 3 * math.sqrt(0.05 * 0.95 / 1000)
+  t.ok(share_found(5, 0, white) <= bound)
+  t.ok(share_found(5, 0, red) <= bound)
+  t.ok(share_found(5, 0, function() return math.exp(generator:normal()) end) <= bound)
+end)
+
+t.case("a difference of the minimum detectable size is found as often as it says", function()
+  local generator = random.new(2)
+  local effect = stats.minimum_detectable { sd = math.sqrt(2), n = 6 }
+  local function white() return generator:normal() end
+  t.near(share_found(6, effect, white), 0.8, 3 * math.sqrt(0.8 * 0.2 / 1000))
+  t.ok(share_found(6, 2 * effect, white) >= 0.95)
 end)
 
 t.case("replicates are as many as the power needs and no more", function()

@@ -5,33 +5,49 @@ local special = require "iolua.stats.special"
 
 local power = {}
 
--- Sum of the two Poisson-like series of the noncentral t around their largest terms.
-local function noncentral_sum(t, df, delta)
-  local lambda, x = delta * delta / 2, t * t / (df + t * t)
-  local y = df / (df + t * t)
+-- The sum over j of w_j I_x(j + a, b), w_j = e^-lambda lambda^j / gamma(j + 1/2 + a), around
+-- its largest terms. From the last j downwards: I_x(a, b) = I_x(a + 1, b) + a positive term,
+-- all in logarithms, so that nothing cancels or underflows.
+local function poisson_sum(lambda, a, b, x, y)
   local spread = 12 * math.sqrt(lambda) + 30
-  local first, sum = math.max(0, math.floor(lambda - spread)), 0.0
-  local log_lambda = lambda > 0 and math.log(lambda) or -math.huge
-  for j = first, math.ceil(lambda + spread) do
-    local power_term = j == 0 and 0 or j * log_lambda
-    local even = math.exp(power_term - lambda - special.lgamma(j + 1))
-    local odd = math.exp(power_term - lambda - special.lgamma(j + 1.5)) * delta / math.sqrt(2)
-    sum = sum + even * special.beta(j + 0.5, df / 2, x, y)
-      + odd * special.beta(j + 1, df / 2, x, y)
+  local first, last = math.max(0, math.floor(lambda - spread)), math.ceil(lambda + spread)
+  local log_lambda, top = math.log(lambda), last + a
+  local log_weight = last * log_lambda - lambda - special.lgamma(top + 0.5)
+  local log_term = top * math.log(x) + b * math.log(y) + special.lgamma(top + b)
+    - special.lgamma(top + 1) - special.lgamma(b)
+  local beta, sum = special.beta(top, b, x, y), 0.0
+  for j = last, first, -1 do
+    sum = sum + math.exp(log_weight) * beta
+    local below = j + a - 1
+    log_weight = log_weight + math.log((below + 0.5) / lambda)
+    log_term = log_term - math.log(x * (below + b) / (below + 1))
+    beta = beta + math.exp(log_term)
   end
-  return sum / 2
+  return sum
 end
 
 --- P(T <= t) of the noncentral t distribution with `df` degrees of freedom.
 function power.noncentral_t(t, df, delta)
   if t < 0 then return 1 - power.noncentral_t(-t, df, -delta) end
-  return math.max(0, math.min(1, special.normal(-delta) + noncentral_sum(t, df, delta)))
+  if delta == 0 then return 1 - special.t_tail(t, df) end
+  if t == 0 then return special.normal(-delta) end
+  local lambda, total = delta * delta / 2, df + t * t
+  local x, y = t * t / total, df / total
+  local even = poisson_sum(lambda, 0.5, df / 2, x, y)
+  local odd = poisson_sum(lambda, 1, df / 2, x, y) * delta / math.sqrt(2)
+  return math.max(0, math.min(1, special.normal(-delta) + (even + odd) / 2))
 end
 
--- The chance that a two-sided t test at alpha finds a true effect of delta standard errors.
-local function chance(delta, df, alpha)
-  local critical = special.t_two_sided(alpha, df)
+-- The chance that |t| exceeds its critical value at a true effect of delta standard errors.
+local function chance(delta, df, critical)
   return 1 - power.noncentral_t(critical, df, delta) + power.noncentral_t(-critical, df, delta)
+end
+
+-- The delta with that chance, to 12 figures.
+local function delta_of(wanted, df, alpha)
+  local critical = special.t_two_sided(alpha, df)
+  local function missed(delta) return 1 - chance(delta, df, critical) end
+  return special.falling(missed, 1 - wanted, 0.0, 4.0, 1e-13)
 end
 
 -- Standard error over sd and degrees of freedom of a plan: n pairs, or n1 and n2 runs.
@@ -61,7 +77,8 @@ function power.power(options)
   local se = sd_of(options, 2) * ratio
   if df < 1 then return nil end
   if se == 0 then return options.difference ~= 0 and 1.0 or 0.0 end
-  return chance(math.abs(options.difference) / se, df, 1 - (options.confidence or 0.95))
+  local critical = special.t_two_sided(1 - (options.confidence or 0.95), df)
+  return chance(math.abs(options.difference) / se, df, critical)
 end
 
 --- The smallest true difference that would be found with this power.
@@ -72,9 +89,7 @@ function power.minimum_detectable(options)
   local sd = sd_of(options, 2)
   if df < 1 then return nil end
   local alpha, wanted = 1 - (options.confidence or 0.95), options.power or 0.8
-  local delta = special.falling(function(d) return 1 - chance(d, df, alpha) end, 1 - wanted,
-    0.0, 4.0)
-  return delta * sd * ratio
+  return delta_of(wanted, df, alpha) * sd * ratio
 end
 
 --- The number of blocks (paired = true, default) or of runs an arm that finds a difference.

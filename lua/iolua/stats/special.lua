@@ -143,12 +143,15 @@ function special.binomial(k, n, p)
 end
 
 --- The x in [low, high] at which the falling function f comes down to `target`. high is
---- doubled until it is far enough. Bisection to the last bit: slow, and never wrong.
-function special.falling(f, target, low, high)
+--- doubled until it is far enough. Bisection, to the last bit or a relative `tolerance`: slow,
+--- and never wrong.
+function special.falling(f, target, low, high, tolerance)
   while f(high) > target and high < 1e300 do low, high = high, high * 2 end
   while true do
     local middle = low + (high - low) / 2
-    if middle <= low or middle >= high then return middle end
+    if middle <= low or middle >= high or high - low <= (tolerance or 0) * middle then
+      return middle
+    end
     if f(middle) > target then low = middle else high = middle end
   end
 end
