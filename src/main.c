@@ -17,6 +17,7 @@
 #include "leave.h"
 #include "paths.h"
 #include "run.h"
+#include "settle.h"
 #include "version.h"
 
 #include <lualib.h>
@@ -112,7 +113,10 @@ static int protected(lua_State *L)
     prepare(L, run->args);
     coro_track(L, run->host);
     leave_open(L);
+    if (!run->args->command)            /* --restore does it itself, --doctor changes nothing */
+        settle_start(L);
     run->status = run_all(L, run->args, run->host);
+    settle_finish(L);
     run->status = final_status(L, run->status);
     return 0;
 }

@@ -3,7 +3,7 @@
 # A program that does not end with its count line, or runs over its time, is one failure.
 O=$1; pattern=$2
 cd "$(dirname "$0")/.." || exit 2
-export IOLUA="$PWD/$O/iolua" IOLUA_BUILD="$PWD/$O" LC_ALL=C
+export IOLUA_STATE="$PWD/$O/state" IOLUA="$PWD/$O/iolua" IOLUA_BUILD="$PWD/$O" LC_ALL=C
 export LUA_PATH="$PWD/tests/?.lua;$PWD/lua/?.lua;$PWD/lua/?/init.lua;;" LUA_CPATH="$PWD/$O/lua/?.so;;"
 export ASAN_OPTIONS="exitcode=99:detect_leaks=1:${ASAN_OPTIONS:-}" TSAN_OPTIONS="exitcode=66:${TSAN_OPTIONS:-}"
 log=$(mktemp) || exit 2

@@ -110,9 +110,10 @@ local function say(list, ...)
   list[#list + 1] = string.format(...)
 end
 
--- Which records are to be undone now. What is not ours any more is noted as done.
+-- Which records are to be undone now, and what somebody else has changed, which is to stay.
+-- What is not ours any more is noted as done.
 local function sort_out(records, report)
-  local todo, notes = {}, {}
+  local todo, notes, foreign = {}, {}, {}
   for _, record in ipairs(records) do
     local handler = undoer(record.kind)
     if not handler then
@@ -122,6 +123,8 @@ local function sort_out(records, report)
       if state == "foreign" then
         say(report.problems, "%s: somebody else changed it to %q meanwhile, left (it was %q)",
           record.target, value, record.old)
+        foreign[#foreign + 1] = { handler = handler,
+          record = { kind = record.kind, target = record.target, old = value } }
       elseif state == "gone" then
         say(report.notes, "%s is gone, so its %q was not put back", record.target, record.old)
       else
@@ -131,7 +134,7 @@ local function sort_out(records, report)
         done = (state == "foreign" or state == "gone") or nil }
     end
   end
-  return todo, notes
+  return todo, notes, foreign
 end
 
 local function as_it_was(item)
@@ -162,12 +165,13 @@ end
 -- Undo everything in journal j. Returns the report.
 local function undo_all(j)
   local report = new_report()
-  local todo, notes = sort_out(j:records(), report)
+  local todo, notes, foreign = sort_out(j:records(), report)
   if #notes > 0 then
     local noted, message = j:note(notes)        -- from here a kill leaves "under way"
     if not noted then say(report.notes, "%s", message) end
   end
   undo_items(todo)
+  undo_items(foreign)           -- our undoing may have changed them
   local done = {}
   for _, item in ipairs(todo) do
     if item.ok then

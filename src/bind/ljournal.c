@@ -50,6 +50,15 @@ static int ljournal_folder(lua_State *L)
     return 1;
 }
 
+/* journal.pending([chosen]) -> boolean: is there any journal? Makes no folder. */
+static int ljournal_pending(lua_State *L)
+{
+    const char *chosen = lua_isnoneornil(L, 1) ? NULL : bind_checkpath(L, 1);
+
+    lua_pushboolean(L, journal_pending(chosen, getenv("XDG_RUNTIME_DIR")));
+    return 1;
+}
+
 /* journal.new(folder) -> journal | nil, message, errno */
 static int ljournal_new(lua_State *L)
 {
@@ -257,6 +266,7 @@ static const luaL_Reg meta[] = {
 
 static const luaL_Reg functions[] = {
     { "folder", ljournal_folder },
+    { "pending", ljournal_pending },
     { "new", ljournal_new },
     { "load", ljournal_load },
     { NULL, NULL },

@@ -44,7 +44,7 @@ int attr_read(char *text, size_t len, const char *path)
 int attr_write(const char *path, const char *value)
 {
     size_t len = strlen(value);
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY), err = 0;
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY), err = 0;
     ssize_t n;
 
     if (fd < 0)

@@ -44,6 +44,9 @@ struct journal_owner {
  */
 int journal_folder(char *path, size_t len, const char *chosen, const char *xdg);
 
+/* Is there any journal in that folder? Makes nothing. */
+bool journal_pending(const char *chosen, const char *xdg);
+
 /* Begin a journal of this process in folder; no file is made before the first record. */
 int journal_new(struct journal **out, const char *folder);
 
@@ -51,7 +54,8 @@ int journal_new(struct journal **out, const char *folder);
  * owner's), -EBADMSG when it is no journal, -ENOENT when it has gone meanwhile. */
 int journal_load(struct journal **out, const char *folder, const char *name, pid_t *pid);
 
-/* Names of the journals in folder, to be freed with journal_free_names. Returns their number. */
+/* Names of the journals in folder, sorted, to be freed with journal_free_names. Returns their
+ * number. */
 int journal_names(char ***names, const char *folder);
 void journal_free_names(char **names, int n);
 

@@ -26,7 +26,7 @@ static int check_folder(const char *path)
     return st.st_uid != geteuid() || st.st_mode & 022 ? -EPERM : 0;
 }
 
-int journal_folder(char *path, size_t len, const char *chosen, const char *xdg)
+static int name_folder(char *path, size_t len, const char *chosen, const char *xdg)
 {
     int n;
 
@@ -38,8 +38,15 @@ int journal_folder(char *path, size_t len, const char *chosen, const char *xdg)
         n = snprintf(path, len, "%s/iolua", xdg);
     else
         n = snprintf(path, len, "/tmp/iolua-%u", (unsigned)geteuid());
-    if (n < 0 || (size_t)n >= len)
-        return -ENAMETOOLONG;
+    return n < 0 || (size_t)n >= len ? -ENAMETOOLONG : 0;
+}
+
+int journal_folder(char *path, size_t len, const char *chosen, const char *xdg)
+{
+    int err = name_folder(path, len, chosen, xdg);
+
+    if (err < 0)
+        return err;
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
         return -errno;
     return check_folder(path);
@@ -185,4 +192,19 @@ void journal_free_names(char **names, int n)
     for (int i = 0; names && i < n; i++)
         free(names[i]);
     free(names);
+}
+
+bool journal_pending(const char *chosen, const char *xdg)
+{
+    char path[PATH_MAX];
+    char **names;
+    int n;
+
+    if (name_folder(path, sizeof path, chosen, xdg) < 0 || check_folder(path) < 0)
+        return false;
+    n = journal_names(&names, path);
+    if (n < 0)
+        return false;
+    journal_free_names(names, n);
+    return n > 0;
 }
