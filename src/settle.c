@@ -29,7 +29,8 @@ static void print_lines(lua_State *L)
 
 static void run(lua_State *L, const char *chunk)
 {
-    if (luaL_loadstring(L, chunk) == LUA_OK && lua_pcall(L, 0, 1, 0) == LUA_OK && lua_istable(L, -1))
+    if (luaL_loadstring(L, chunk) == LUA_OK && lua_pcall(L, 0, 1, 0) == LUA_OK
+        && lua_istable(L, -1))
         print_lines(L);
     else
         fprintf(stderr, "iolua: %s\n", luaL_tolstring(L, -1, NULL));
