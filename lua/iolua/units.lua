@@ -3,6 +3,8 @@
 -- Inside iolua a size is an integer number of bytes and a duration an integer number of
 -- nanoseconds; suffixes exist only at the edges, here. Reading is exact: a text that names
 -- no whole number of bytes or nanoseconds is refused, and no value passes through a float.
+local number = require "iolua.report.number"
+
 local units = {}
 
 local DECIMAL = { k = 1000, m = 1000^2 | 0, g = 1000^3 | 0, t = 1000^4 | 0, p = 1000^5 | 0 }
@@ -131,8 +133,7 @@ local function significant(x, digits)
   local magnitude = math.floor(math.log(math.abs(x), 10) + 1e-12)
   local places = math.max(0, digits - 1 - magnitude)
   local text = ("%." .. places .. "f"):format(x)
-  -- The locale of the process may write a decimal comma.
-  text = text:gsub(",", ".")
+  text = number.pointed(text)
   if text:find(".", 1, true) then text = text:gsub("0+$", ""):gsub("%.$", "") end
   return text
 end

@@ -159,4 +159,34 @@ t.case("a table of no rows is its header", function()
   t.equal(text.table({ { key = "a" }, { key = "b" } }, {}), "a  b\n")
 end)
 
+-- A locale with a decimal comma, made here: few machines have one installed.
+local LOCALE = [[
+  assert(os.setlocale("de_DE.UTF-8") and ("%.1f"):format(0.5) == "0,5")
+  local csv, json = require "iolua.report.csv", require "iolua.report.json"
+  local text, units = require "iolua.report.text", require "iolua.units"
+  print(json.encode { 0.5, 1e300, 12.0 }, json.decode("[0.25]")[1] == 0.25)
+  print((csv.encode({ { key = "a" } }, { { a = 0.5 } }):gsub("%s+", " ")))
+  print(csv.rows("a\n0.5\n")[1].a == 0.5)
+  print((text.table({ { key = "a" }, { key = "b", format = "%.2f" } },
+    { { a = 1234.5, b = 0.5 } }):gsub("%s+", " ")))
+  print(units.format_bytes(1536), units.format_rate(70500000), units.ns("1.5s"))
+  print(require("iolua.stats").summary({ 10, 12, 14 }).sd == 2)
+]]
+
+t.case("a locale with a decimal comma changes no number", function()
+  local folder = t.run("mktemp -d"):match("%S+")
+  local output, status = t.run(("localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8"):format(folder))
+  local result
+  if status == 0 then
+    local file = assert(io.open(folder .. "/script.lua", "w"))
+    file:write(LOCALE)
+    file:close()
+    result = t.run(("LC_ALL= LOCPATH=%s lua5.4 %s/script.lua"):format(folder, folder))
+  end
+  os.execute("rm -r " .. folder)
+  if not result then t.skip("localedef: " .. output:gsub("%s+", " ")) end
+  t.equal(result, table.concat({ "[0.5,1e+300,12.0]\ttrue", "a 0.5 ", "true",
+    " a b 1234.5 0.50 ", "1.5 KiB\t70.5 MB/s\t1500000000", "true", "" }, "\n"))
+end)
+
 t.done()

@@ -5,6 +5,8 @@
 -- value and row; plus_minus is the key of a half-width printed behind the value. Without a
 -- format integers of five digits and more are grouped (12,345) and the floats of a column
 -- share one number of decimals: five figures for the largest. Nothing measured is "-".
+local number = require "iolua.report.number"
+
 local text = {}
 
 local FIGURES = 5
@@ -67,7 +69,7 @@ end
 local function shown(value, places)
   if math.type(value) == "integer" then return integer(value) end
   if math.type(value) == "float" then
-    local fixed = ("%." .. places .. "f"):format(value):gsub(",", ".")
+    local fixed = number.pointed(("%." .. places .. "f"):format(value))
     local sign, digits, rest = fixed:match("^(%-?)(%d+)(.*)$")
     return sign .. grouped(digits) .. rest
   end
@@ -81,12 +83,12 @@ local function cell(column, row, places)
   if value == nil or type(value) == "number" and not finite(value) then return "-" end
   local body
   if type(column.format) == "function" then body = one_line(column.format(value, row))
-  elseif column.format then body = column.format:format(value)
+  elseif column.format then body = number.pointed(column.format:format(value))
   else body = shown(value, places) end
   local half = column.plus_minus and row[column.plus_minus]
   if not finite(half) then return body end
-  return body .. " ± " .. (column.format and type(column.format) == "string"
-    and column.format:format(half) or shown(half + 0.0, places))
+  return body .. " ± " .. (type(column.format) == "string"
+    and number.pointed(column.format:format(half)) or shown(half + 0.0, places))
 end
 
 local function width(value) return utf8.len(value) or #value end
