@@ -18,6 +18,7 @@ local PARTS = {
   hist = { "iolua.core", "hist", "new" },
   fs = "iolua.fs",
   device = "iolua.device",
+  devices = { "iolua.device", "list" },
   -- Fibers.
   fiber = "iolua.fiber",
   spawn = { "iolua.fiber", "spawn" },

@@ -55,7 +55,7 @@ local function table_of(root)
     end
     local words = rest:sub(at)
     rows[math.tointeger(tonumber(number))] = { counts = counts,
-      name = words:match("%-%a+%s+(.-)%s*$") or words:match("(%S+)%s*$") or "" }
+      name = words:match("%d%-%l+%s+(.-)%s*$") or words:match("(%S+)%s*$") or "" }
   end
   return rows
 end
