@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "interrupt.h"
@@ -44,6 +45,7 @@ void interrupt_die(int sig)
 {
     sigset_t set;
 
+    fflush(NULL);               /* what was measured until then is printed */
     signal(sig, SIG_DFL);
     sigemptyset(&set);
     sigaddset(&set, sig);

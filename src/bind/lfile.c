@@ -48,6 +48,21 @@ static int lfile_new(lua_State *L)
     return err < 0 ? bind_failmsg(L, err, message) : 1;
 }
 
+/* file.scratch(folder, direct) -> file | nil, message, errno: a file without a name */
+static int lfile_scratch(lua_State *L)
+{
+    const char *dir = bind_checkpath(L, 1);
+    bool direct = lua_toboolean(L, 2);
+    struct lfile *ud = lua_newuserdatauv(L, sizeof *ud, 0);
+    char message[512];
+    int err;
+
+    ud->file = NULL;
+    luaL_setmetatable(L, CLASS);
+    err = file_scratch(&ud->file, dir, direct, message, sizeof message);
+    return err < 0 ? bind_failmsg(L, err, message) : 1;
+}
+
 /* f:close(): drops Lua's reference; requests in flight hold their own. */
 static int lfile_close(lua_State *L)    /* also __close and __gc */
 {
@@ -145,6 +160,7 @@ static const luaL_Reg meta[] = {
 
 static const luaL_Reg functions[] = {
     { "open", lfile_new },
+    { "scratch", lfile_scratch },
     { NULL, NULL },
 };
 

@@ -1,4 +1,5 @@
 #include "bind/bind.h"
+#include "bind/lhost.h"
 #include "bind/lrun.h"
 #include "bind/open.h"
 
@@ -41,10 +42,24 @@ static int lrun_marks_lua(lua_State *L)
     return 2;
 }
 
+/* run.interrupted() -> "interrupted" "terminated" "hung up", the signal's number | nil: the
+ * signal that asked this run to end */
+static int lrun_interrupted(lua_State *L)
+{
+    struct lhost *h = lhost_of(L);
+
+    if (!h || !h->signal)
+        return 0;
+    lua_pushstring(L, lhost_word(h->signal));
+    lua_pushinteger(L, h->signal);
+    return 2;
+}
+
 static const luaL_Reg functions[] = {
     { "mark_errors", lrun_mark_errors },
     { "mark_unrestored", lrun_mark_unrestored },
     { "marks", lrun_marks_lua },
+    { "interrupted", lrun_interrupted },
     { NULL, NULL },
 };
 

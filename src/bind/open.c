@@ -21,6 +21,7 @@ static const luaL_Reg modules[] = {
     { "ring", lring_open },
     { "rng", lrng_open },
     { "run", lrun_open },
+    { "term", lterm_open },
     { "spot", lspot_open },
     { "topo", ltopo_open },
     { "fiber", lfiber_open },           /* after the classes whose methods wait */

@@ -173,6 +173,50 @@ int file_open(struct file **out, const char *path, const struct file_options *o,
     return 0;
 }
 
+/* A file without a name in dir; where the filesystem has no such thing, one whose name is
+ * removed at once. Descriptor or -errno. */
+static int open_nameless(const char *dir, int flags)
+{
+    char name[4096];
+    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | flags, 0600), err;
+
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
+        return fd < 0 ? -errno : fd;
+    if ((size_t)snprintf(name, sizeof name, "%s/iolua-XXXXXX", dir) >= sizeof name)
+        return -ENAMETOOLONG;
+    fd = mkostemp(name, O_CLOEXEC | flags);
+    err = -errno;
+    if (fd >= 0)
+        unlink(name);
+    return fd < 0 ? err : fd;
+}
+
+int file_scratch(struct file **out, const char *dir, bool direct, char *message, size_t len)
+{
+    struct file *f = calloc(1, sizeof *f);
+    char path[64];
+    int err = -ENOMEM;
+
+    if (!f)
+        return fail(message, len, dir, err);
+    f->refs = 1;
+    f->direct = direct;
+    f->made = f->writable = true;
+    f->fd = err = open_nameless(dir, direct ? O_DIRECT : 0);
+    if (err < 0)
+        goto fail;
+    snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getpid(), f->fd);
+    err = describe(f, path);
+    if (err < 0)
+        goto fail;
+    find_alignment(f);
+    *out = f;
+    return 0;
+fail:
+    file_unref(f);
+    return fail(message, len, dir, err);
+}
+
 struct file *file_ref(struct file *f)
 {
     __atomic_add_fetch(&f->refs, 1, __ATOMIC_RELAXED);

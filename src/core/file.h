@@ -48,6 +48,13 @@ struct file {
 int file_open(struct file **out, const char *path, const struct file_options *o,
               char *message, size_t len);
 
+/*
+ * A scratch file in the folder dir, open for reading and writing, empty. It has no name, so
+ * nothing is left of it when the last descriptor is closed, even by kill -9. Its path is
+ * /proc/PID/fd/N, which leads to it while it is open. -EINVAL: no direct I/O there.
+ */
+int file_scratch(struct file **out, const char *dir, bool direct, char *message, size_t len);
+
 struct file *file_ref(struct file *f);
 void file_unref(struct file *f);        /* NULL allowed; closes with the last reference */
 

@@ -1,0 +1,136 @@
+-- Question: does it matter which CPU submits, queues and completes?
+-- Needs:    nothing (a scratch file of its own), or a file or disk to read.   Takes: about a
+--           minute by default; --runtime 30s --ramp 10s --replicates 8 for a finding.
+-- Shows:    the 18 rows of 2008 (A: where the application runs; Q: where requests are queued;
+--           C: where completions are handled; X: another CPU, I: the interrupt's CPU), rq_affinity
+--           0 and 1, and whether the rows differ by more than A/A and replicates do.
+local iolua = require "iolua"
+local place = require "affinity.place"
+local rows = require "affinity.rows"
+local view = require "affinity.view"
+
+local opt = iolua.options {
+  "Does it matter which CPU submits, queues and completes?",
+  target = { type = "path", list = true, help = "file or disk, or several; default: a scratch file" },
+  size = { type = "size", default = "256m", help = "of the scratch file" },
+  runtime = { type = "duration", default = "1s", help = "time measured in each run" },
+  ramp = { type = "duration", default = "200ms", help = "time before it, not counted" },
+  replicates = { type = "integer", default = 3, min = 1, help = "runs of each row" },
+  seed = { type = "integer", default = 1, min = 0, help = "of the order and the places" },
+  bs = { type = "size", default = "4k", help = "bytes an operation" },
+  iodepth = { type = "integer", default = 32, min = 1, help = "operations in flight, each target" },
+  rw = { choices = { "read", "write", "randread", "randwrite", "rw", "randrw" }, default = "randread",
+         help = "what to do" },
+  overwrite = { type = "boolean", default = false, help = "the files given may be overwritten" },
+  destroy = { type = "path", help = "the disk whose data may be lost: its own path" },
+  smallest = { type = "string", default = "2%", help = "smallest difference that is of interest" },
+  experiment = true,
+}
+
+local function fail(message)
+  error(setmetatable({ iolua_exit = 1, message = message },
+    { __tostring = function(e) return e.message end }), 0)
+end
+
+local function open_targets()
+  local list = {}
+  for i, path in ipairs(opt.target) do
+    local writes = opt.rw:find("write") or opt.rw:find("rw$")
+    local options = { direct = true, write = writes and true or nil,
+      overwrite = writes and opt.overwrite or nil, destroy = writes and opt.destroy or nil }
+    local f, message, errno = iolua.open(path, options)
+    if not f and errno == 22 then
+      options.direct = nil                      -- no direct I/O there: the header says so
+      f, message = iolua.open(path, options)
+    end
+    if not f then fail(message) end
+    list[i] = f
+  end
+  return list
+end
+
+local function scratch()
+  local f, message = iolua.scratch.file { size = opt.size }
+  if not f then fail(message) end
+  return f, ("scratch file of %s in %s"):format(iolua.units.format_bytes(f:size()), message)
+end
+
+local targets = opt.target and open_targets() or {}
+local what = opt.target and table.concat(opt.target, ", ")
+  or ("scratch file of %s, made and removed"):format(iolua.units.format_bytes(opt.size))
+if not opt.target and not opt.plan then targets[1], what = scratch() end
+local closing <close> = setmetatable({}, { __close = function()
+  for _, f in ipairs(targets) do f:close() end
+end })
+
+local here = place.find(targets[1])
+local all = rows.all(here)
+local runnable, labels = rows.runnable(all)
+local to_stdout = opt.json == "-" or opt.csv == "-"
+
+local function header()
+  local u = iolua.units
+  local direct = targets[1] and not targets[1]:direct() and ", through the page cache" or ", direct"
+  local lines = {
+    { "target", what .. direct },
+    { "load", ("%s, bs %s, iodepth %d; %s a run after %s of ramp; %d replicates in randomised blocks, seed %d")
+      :format(opt.rw, u.format_size(opt.bs), opt.iodepth, u.format_ns(opt.runtime), u.format_ns(opt.ramp),
+        opt.replicates, opt.seed) },
+    table.unpack(place.header(here)),
+  }
+  local text = { "affinity matrix: does it matter which CPU submits, queues and completes?" }
+  for _, line in ipairs(lines) do text[#text + 1] = ("%-8s %s"):format(line[1], line[2]) end
+  return table.concat(text, "\n") .. "\n\n"
+end
+
+local function measure(case, _, run)
+  local row = runnable[case.row]
+  local r, message = iolua.job {
+    target = targets, numjobs = #targets, rw = opt.rw, bs = opt.bs, iodepth = opt.iodepth,
+    runtime = opt.runtime, ramp_time = opt.ramp, seed = run.seed, cpus = row.cpus,
+    mem = { node = row.node }, ring = row.ring, continue_on_error = true,
+  }
+  if not r then return nil, message end
+  return view.metrics(r), view.evidence(r)
+end
+
+local function write(path, text)
+  if not path then return end
+  if path == "-" then return io.stdout:write(text) end
+  local file, message = io.open(path, "w")
+  if not file then fail("cannot write the result: " .. message) end
+  file:write(text)
+  file:close()
+end
+
+if not opt.quiet and not to_stdout then io.stdout:write(header()) end
+if opt.plan then
+  for _, row in ipairs(all) do
+    print(("%-6s %s%s"):format(row.label, row.status == "run" and "run: " .. row.mode .. "; " or row.status .. ": ",
+      row.reason))
+  end
+  print(opt.target and "Nothing is written but to the targets, where --rw writes."
+    or "Written: the scratch file only. Changed: nothing.")
+  return
+end
+
+local result = iolua.experiment {
+  name = "affinity-matrix", question = "Does it matter which CPU submits, queues and completes?",
+  factors = { row = labels }, replicates = opt.replicates, seed = opt.seed, quiet = opt.quiet,
+  metrics = { "MB_per_s", "avg_latency_s", "stddev_s" }, run_time = opt.runtime + opt.ramp,
+  measure = measure,
+}
+
+local list = view.rows(all, result)
+local sentences, comparisons = view.verdicts(all, result, opt.smallest)
+if not opt.quiet and not to_stdout then
+  io.stdout:write(view.text(list, result), "\n", table.concat(sentences, "\n"), "\n")
+end
+write(opt.json, view.json(list, result, sentences, comparisons, {
+  scenario = "affinity_matrix", target = what, placement = here, rw = opt.rw, bs_bytes = opt.bs,
+  iodepth = opt.iodepth, runtime_ns = opt.runtime, ramp_ns = opt.ramp, environment = iolua.env.read(),
+}))
+write(opt.csv, view.csv(list))
+if not result:measured() and not result.interrupted then
+  fail("nothing was measured: " .. tostring(result.rows[1] and result.rows[1].error))
+end
