@@ -1,0 +1,185 @@
+-- scenarios/affinity_matrix.lua as a user runs it, with tiny runtimes.
+local t = require "check"
+local csv = require "iolua.report.csv"
+local json = require "iolua.report.json"
+
+local iolua, build = assert(os.getenv("IOLUA")), assert(os.getenv("IOLUA_BUILD"))
+local folder = t.run("mktemp -d"):match("%S+")
+t.run("chmod 1777 " .. folder)
+local TINY = "--runtime 20ms --ramp 0s --size 4m --replicates 2"
+local serial = 0
+
+local function read(path)
+  local file = assert(io.open(path))
+  local text = file:read("a")
+  file:close()
+  return text
+end
+
+-- Runs the scenario; output, status, rows of its CSV by label, its JSON document.
+local function matrix(options, before)
+  serial = serial + 1
+  local base = ("%s/r%d"):format(folder, serial)
+  local output, status = t.run(("env -u LUA_PATH -u LUA_CPATH TMPDIR=%s %s %s scenarios/affinity_matrix.lua %s --csv %s.csv --json %s.json")
+    :format(folder, before or "", iolua, options, base, base))
+  local found, text = pcall(read, base .. ".csv")
+  local rows, order = {}, {}
+  for _, row in ipairs(found and csv.rows(text) or {}) do
+    local label = row.Q and ("%s %s %s"):format(row.A, row.Q, row.C) or row.A
+    rows[label], order[#order + 1] = row, label
+  end
+  local made, document = pcall(read, base .. ".json")
+  return output, status, rows, made and json.decode(document) or nil, order
+end
+
+local PUBLISHED = {
+  "X X X", "X X A", "X X I", "X A X", "X A A", "X A I", "X I X", "X I A", "X I I",
+  "I X X", "I X A", "I X I", "I A X", "I A A", "I A I", "I I X", "I I A", "I I I", "rq=0", "rq=1",
+}
+-- No kernel can make these eight: C on a third CPU, or on an application that did not queue.
+local NEVER = { "X X X", "X X A", "X A X", "X I X", "X I A", "I X X", "I A X", "I I X" }
+
+local function has(id) return (select(2, t.run("command -v " .. id))) == 0 end
+local function root() return t.run("id -u"):match("^0") ~= nil end
+
+t.case("the twenty rows come in the published order, the impossible ones unmeasured", function()
+  local output, status, rows, document, order = matrix(TINY)
+  t.equal(status, 0, output)
+  t.same(order, PUBLISHED)
+  for _, label in ipairs(NEVER) do
+    t.equal(rows[label].status, "not possible", label)
+    t.equal(rows[label].MB_per_s, nil)
+    t.ok(#rows[label].note > 20)
+  end
+  t.equal(rows["I A A"].status, "measured")
+  t.equal(rows["I A A"].runs, 2)
+  t.ok(rows["I A A"].MB_per_s > 0 and rows["I A A"].avg_latency_s > 0)
+  t.contains(rows["I A I"].note, "same configuration as I A A")
+  t.equal(#document.rows, 20)
+  t.equal(document.interrupted, false)
+  for _, row in ipairs(document.rows) do t.equal(row.q_local, nil) end
+end)
+
+t.case("the header says which CPUs were used and what X means; the end says what differs", function()
+  local output = matrix(TINY)
+  t.contains(output, "I        CPU ")
+  t.contains(output, "X        ")
+  t.contains(output, "A     Q  C  |")
+  t.ok(output:find("replicates of one row vary by [%d.]+ %%: the rows differ by"))
+end)
+
+t.case("each row is run once a block, the first one twice", function()
+  local _, _, _, document = matrix(TINY)
+  local count, duplicates = {}, 0
+  for _, run in ipairs(document.runs) do
+    local key = run.row .. "/" .. run.block
+    if run.duplicate then duplicates = duplicates + 1 else count[key] = (count[key] or 0) + 1 end
+  end
+  for key, n in pairs(count) do t.equal(n, 1, key) end
+  t.equal(duplicates, 2)
+  t.equal(#document.runs, document.planned_runs)
+end)
+
+t.case("with one CPU, rows that need another say so and the rest is measured", function()
+  local output, status, rows = matrix(TINY, "taskset -c 1")
+  if output:find("failed to set pid") then t.skip("there is no CPU 1") end
+  t.equal(status, 0, output)
+  t.contains(output, "only CPU 1 may be used")
+  t.equal(rows["X A A"].status, "not possible here")
+  t.equal(rows["I X A"].status, "not possible here")
+  t.equal(rows["I A A"].status, "measured")
+end)
+
+for name, errno in pairs { EPERM = 1, ENOSYS = 38 } do
+  t.case(("io_uring refused with %s: no SQPOLL, threads measure the rest"):format(name), function()
+    local output, status, rows, document = matrix(TINY, ("%s/tests/no_uring %d"):format(build, errno))
+    t.equal(status, 0, output)
+    t.contains(output, "threads instead of io_uring")
+    t.equal(rows["I X A"].status, "not possible here")
+    t.equal(rows["I A A"].status, "measured")
+    t.equal(document.runs[1].evidence.engine, "threads")
+  end)
+end
+
+t.case("64 KiB of locked memory and no privileges are enough", function()
+  if not has "setpriv" or not root() then t.skip("needs root to drop it") end
+  local output, status, rows = matrix(TINY,
+    "prlimit --memlock=65536 setpriv --reuid 65534 --regid 65534 --clear-groups")
+  t.equal(status, 0, output)
+  t.equal(rows["I A A"].status, "measured")
+end)
+
+t.case("a loop device is read as a target", function()
+  if not root() then t.skip("needs root") end
+  local device = t.run(("truncate -s 8M %s/disk && losetup -f --show %s/disk"):format(folder, folder))
+    :match("/dev/loop%d+")
+  if not device then t.skip("no loop device to be had") end
+  local output, status, rows = matrix(TINY .. " --target " .. device)
+  t.run("losetup -d " .. device)
+  t.equal(status, 0, output)
+  t.contains(output, device)
+  t.equal(rows["I A A"].status, "measured")
+end)
+
+t.case("reads that fail are counted and end with status 3", function()
+  if not root() then t.skip("needs root") end
+  local device = t.run(("truncate -s 8M %s/cut && losetup -f --show %s/cut && truncate -s 4M %s/cut")
+    :format(folder, folder, folder)):match("/dev/loop%d+")
+  if not device then t.skip("no loop device to be had") end
+  local output, status, _, document = matrix(TINY .. " --target " .. device)
+  t.run("losetup -d " .. device)
+  t.equal(status, 3, output)
+  t.ok(document.runs[1].evidence.errors > 0)
+end)
+
+t.case("^C keeps what was measured, marks it and ends by the signal", function()
+  local output, status, _, document = matrix("--runtime 100ms --ramp 0s --size 4m --replicates 200",
+    "timeout --preserve-status -s INT 2")
+  t.equal(status, 130, output)
+  t.equal(document.interrupted, true)
+  t.ok(#document.runs >= 1 and #document.runs < document.planned_runs)
+  t.contains(output, "interrupted after")
+  t.contains(output, "A     Q  C  |")
+end)
+
+t.case("the scratch file has no name, so nothing is left of it", function()
+  t.equal((t.run(("ls -A %s | grep -v -e '^r[0-9]' -e '^disk$' -e '^cut$'"):format(folder))), "")
+end)
+
+t.case("--json - is one document and nothing else on standard output", function()
+  local output, status = t.run(("env -u LUA_PATH %s scenarios/affinity_matrix.lua %s --json - 2>/dev/null")
+    :format(iolua, TINY))
+  t.equal(status, 0)
+  local document, message = json.decode(output)
+  t.equal(message, nil)
+  t.equal(#document.rows, 20)
+end)
+
+t.case("--plan runs nothing and says what would be written", function()
+  local output, status = t.run(("env -u LUA_PATH %s scenarios/affinity_matrix.lua --plan"):format(iolua))
+  t.equal(status, 0, output)
+  t.contains(output, "I A A")
+  t.contains(output, "scratch file")
+  t.equal(output:find("MBPS"), nil)
+end)
+
+t.case("a target that is missing ends with status 1 and its name, a wrong option with 2", function()
+  local output, status = matrix(TINY .. " --target /nowhere/disk")
+  t.equal(status, 1)
+  t.contains(output, "open /nowhere/disk: No such file or directory")
+  output, status = matrix("--runtim 1s")
+  t.equal(status, 2)
+  t.contains(output, "--runtime")
+  t.equal(select(2, matrix("--runtime 1")), 2)
+end)
+
+t.case("progress is shown on a terminal only", function()
+  if not has "script" then t.skip("no script to make a terminal with") end
+  local command = ("env -u LUA_PATH TMPDIR=%s %s scenarios/affinity_matrix.lua %s"):format(folder, iolua, TINY)
+  local output = t.run(("script -qec '%s >/dev/null' /dev/null </dev/null"):format(command))
+  t.ok(output:find("%[[#.]+%] %d+/%d+"), output)
+  t.equal((t.run(command .. " 2>&1 >/dev/null")), "")
+end)
+
+t.run("rm -rf " .. folder)
+t.done()

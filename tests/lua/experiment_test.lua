@@ -1,0 +1,142 @@
+-- iolua.experiment: every case in blocks, failures as rows, what is closed when.
+local t = require "check"
+local iolua = require "iolua"
+
+local function run(options)
+  options.name = options.name or "test"
+  options.seed = options.seed or 1
+  options.quiet = true
+  return iolua.experiment(options)
+end
+
+t.case("each block holds every case once and the baseline twice", function()
+  local r = run { factors = { width = { 1, 2, 4 } }, replicates = 5,
+                  measure = function(case) return { MB_per_s = 100 * case.width } end }
+  t.equal(#r.rows, 5 * 4)
+  local seen = {}
+  for _, row in ipairs(r.rows) do
+    local key = ("%d/%s/%s"):format(row.block, row.label, row.duplicate or false)
+    t.equal(seen[key], nil, key)
+    seen[key] = true
+  end
+  t.ok(seen["3/width=1/true"] and seen["3/width=1/false"])
+  t.same(r:values(2, "MB_per_s"), { 200, 200, 200, 200, 200 })
+end)
+
+t.case("the same seed gives the same order, and the seed is told", function()
+  local function order(seed)
+    local r = run { factors = { x = { 1, 2, 3, 4 } }, replicates = 3, seed = seed,
+                    measure = function() return { v = 1 } end }
+    local labels = {}
+    for i, row in ipairs(r.rows) do labels[i] = row.label end
+    return table.concat(labels, " "), r.seed
+  end
+  t.equal(order(7), (order(7)))
+  t.ok(order(7) ~= order(8))
+  t.equal(select(2, order(7)), 7)
+end)
+
+t.case("a case that raises or reports a failure is a row with its error; the others go on", function()
+  local r = run { factors = { x = { 1, 2, 3 } }, replicates = 2, measure = function(case)
+    if case.x == 2 then error("no such thing") end
+    if case.x == 3 then return nil, "read /dev/x at 0: Input/output error" end
+    return { v = 1 }
+  end }
+  local failed = r:lost()
+  t.equal(failed, 4)
+  local summary = r:summary()
+  t.equal(summary[1].n, 2)
+  t.equal(summary[2].v, nil)
+  t.contains(summary[2].note, "no such thing")
+  t.equal(summary[3].note, "read /dev/x at 0: Input/output error")
+end)
+
+t.case("what setup gives is closed after each case, last made first, also when it fails", function()
+  local log = {}
+  local function thing(name)
+    return setmetatable({}, { __close = function() log[#log + 1] = name end })
+  end
+  run { factors = { x = { 1 } }, duplicate = false,
+        setup = function() return { thing "a", thing "b" } end,
+        teardown = function() log[#log + 1] = "teardown" end,
+        measure = function() log[#log + 1] = "measure"; error "x" end }
+  t.equal(table.concat(log, " "), "measure teardown b a")
+end)
+
+t.case("a closer that fails marks its row", function()
+  local r = run { factors = { x = { 1 } }, duplicate = false,
+    setup = function() return setmetatable({}, { __close = function() error "cannot put back" end }) end,
+    measure = function() return { v = 1 } end }
+  t.contains(r.rows[1].error, "cannot put back")
+  t.equal(r:measured(), false)
+end)
+
+t.case("NaN and infinities are nothing measured, histograms are kept whole", function()
+  local r = run { factors = { x = { 1 } }, duplicate = false, measure = function()
+    return { a = 0 / 0, b = 1 / 0, c = 1, lat = iolua.hist():record(1000, 3):record(5000) }
+  end }
+  local row = r.rows[1]
+  t.same(row.values, { c = 1 })
+  t.equal(row.histograms.lat.count, 4)
+  t.equal(row.histograms.lat.min_ns, 1000)
+  t.equal(row.histograms.lat.max_ns, 5000)
+end)
+
+t.case("compare tells a difference from noise, against the baseline given", function()
+  local r = run { factors = { width = { 1, 2 }, rw = { "read", "write" } }, replicates = 6,
+    measure = function(case, _, now)
+      -- A spread of 1 that does not depend on the arm.
+      local noise = (now.seed >> 7) % 1000 / 1000 - 0.5
+      return { MB_per_s = (case.width == 2 and 120 or 100) + noise }
+    end }
+  local c = r:compare { factor = "width", metric = "MB_per_s", smallest = "2%" }
+  t.equal(c.arms[1].verdict, "faster")
+  t.near(c.arms[1].percent, 20, 1)
+  c = r:compare { factor = "width", metric = "MB_per_s", baseline = 2, smallest = "2%" }
+  t.equal(c.arms[1].verdict, "slower")
+  c = r:compare { factor = "rw", metric = "MB_per_s", smallest = "2%" }
+  t.equal(c.arms[1].verdict, "equivalent")
+end)
+
+t.case("misuse names the value and the nearest right one", function()
+  local function measure() return { v = 1 } end
+  t.raises('did you mean "replicates"?', run, { factors = { x = { 1 } }, replicate = 2, measure = measure })
+  t.raises("measure is missing", run, { factors = { x = { 1 } } })
+  t.raises("factor x has no levels", run, { factors = { x = {} }, measure = measure })
+  local r = run { factors = { x = { 1, 2 } }, measure = measure }
+  t.raises('no factor "y"', r.compare, r, { factor = "y" })
+  t.raises('no metric "w"', r.compare, r, { metric = "w" })
+  t.raises('smallest = "2"', r.compare, r, { smallest = "2" })
+  t.raises("has no level 9", r.compare, r, { baseline = 9 })
+end)
+
+t.case("one run an arm: cannot tell", function()
+  local r = run { factors = { x = { 1, 2 } }, measure = function(case) return { v = case.x } end }
+  local c = r:compare { smallest = "2%" }
+  t.equal(c.arms[1].verdict, "cannot tell")
+  t.contains(c.sentence, "nobody can tell")
+end)
+
+t.case("a scratch file is full of data, of whole blocks, and has no name", function()
+  local f <close>, folder = assert(iolua.scratch.file { size = "1m" })
+  t.equal(f:size(), 1 << 20)
+  t.equal(type(folder), "string")
+  local blocks = t.run(("stat -L -c %%b %s"):format(f:path()))
+  t.ok(tonumber(blocks) * 512 >= 1 << 20, "space is allocated")
+  local links = t.run(("stat -L -c %%h %s"):format(f:path()))
+  t.equal(tonumber(links), 0)
+  local g <close> = assert(iolua.open(f:path()))
+  local buf <close> = iolua.buffer(1 << 20)
+  t.equal(g:read(buf, 0), 1 << 20)
+  local _, kinds = buf:string():gsub("%z", "")
+  t.ok(kinds < 6000, "a byte in 256 is zero")
+  t.equal(assert(iolua.scratch.file { size = 5000 }):size(), 8192)
+end)
+
+t.case("a scratch file where none can be made names the folder", function()
+  local f, message = iolua.scratch.file { folder = "/nowhere" }
+  t.equal(f, nil)
+  t.equal(message, "scratch: open /nowhere: No such file or directory")
+end)
+
+t.done()
