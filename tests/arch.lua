@@ -23,7 +23,7 @@ arch.OWNERS = {
 -- runs under a stock lua5.4 and never needs iolua.core. What is not listed is level 1.
 arch.LEVELS = {
   [0] = { "units", "schema", "stats", "stats/.*", "design", "strict", "nearest", "random",
-          "report/number", "shares", "distribution", "locality" },
+          "report/number", "shares", "distribution" },
   [2] = { "workload/.*", "program/.*", "knee", "steady", "experiment", "experiment/.*", "store",
           "report", "report/.*", "fio", "fio/.*", "verdict" },
   [3] = { "init", "options", "repl", "doctor", "command/.*" },

@@ -9,6 +9,7 @@ static const luaL_Reg modules[] = {
     { "blk", lblk_open },
     { "buf", lbuf_open },
     { "clock", lclock_open },
+    { "dm", ldm_open },
     { "cpuset", lcpuset_open },
     { "dist", ldist_open },
     { "events", levents_open },

@@ -10,6 +10,7 @@ int lattr_open(lua_State *L);
 int lblk_open(lua_State *L);
 int lbuf_open(lua_State *L);
 int lclock_open(lua_State *L);
+int ldm_open(lua_State *L);
 int lcpuset_open(lua_State *L);
 int ldist_open(lua_State *L);
 int levents_open(lua_State *L);
