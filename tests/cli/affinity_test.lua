@@ -21,7 +21,8 @@ local function matrix(options, before)
   serial = serial + 1
   local base = ("%s/r%d"):format(folder, serial)
   local output, status = t.run(("env -u LUA_PATH -u LUA_CPATH TMPDIR=%s %s %s "
-    .. "scenarios/affinity_matrix.lua %s --csv %s.csv --json %s.json"):format(folder, before or "", iolua, options, base, base))
+    .. "scenarios/affinity_matrix.lua %s --csv %s.csv --json %s.json")
+    :format(folder, before or "", iolua, options, base, base))
   local found, text = pcall(read, base .. ".csv")
   local rows, order = {}, {}
   for _, row in ipairs(found and csv.rows(text) or {}) do
