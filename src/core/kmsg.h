@@ -13,7 +13,8 @@ struct kmsg {
 /* Look at the log from now on. Never fails: where it cannot be read, nothing is found. */
 void kmsg_open(struct kmsg *k);
 
-/* The first warning or error since then that holds `word`, from that word on and without it. Its length, or
+/* The first warning or error since then that holds `word`, from that word on and without it.
+ * Its length, or
  * 0 when there is none. */
 size_t kmsg_find(char *text, size_t len, struct kmsg *k, const char *word);
 
