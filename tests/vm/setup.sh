@@ -63,10 +63,12 @@ done
 depmod -b "$root" "$version"
 (cd "$root" && find . | cpio -o -H newc --quiet) >initrd
 
-# A second witness for the guest: blktrace, its own programs only, not installed.
-if [ ! -x blktrace/usr/sbin/blktrace ]; then
-    apt-get -qq download blktrace >>download.log 2>&1 &&
-        dpkg-deb -x blktrace_*.deb blktrace || echo "no blktrace: its comparison is skipped"
-fi
+# Programs for the guest, not installed: a second witness (blktrace), and makers of what a
+# device may hold. A test that misses one is skipped.
+for tool in blktrace mdadm lvm2 cryptsetup-bin; do
+    [ ! -d "$tool" ] || continue
+    apt-get -qq download $tool >>download.log 2>&1 && dpkg-deb -x ${tool}_*.deb $tool ||
+        echo "no $tool: its tests are skipped"
+done
 echo "$package" >package
 echo "$stamp" >stamp

@@ -250,7 +250,7 @@ local function move(v, text, list, root)
   journal.note { { id = id, now = took } }
   if not written then return REASONS[failed] or refused, failed end
   if not same_cpus(took and irq.cpus_of_list(took), list) then
-    return ("%s asked, but it is %s"):format(text, tostring(took)), EIO
+    return ("%s asked, but it is %s"):format(text, tostring(took)), EINVAL
   end
 end
 
@@ -292,6 +292,7 @@ function irq.set(device, to, root)
     if v.io and (to.queue == nil or v.queue == nil or v.queue == to.queue) then
       v.refused, last = move(v, text, list, root)
       v.moved = v.refused == nil
+      if last == EIO then v.managed = true end
       moved = moved + (v.moved and 1 or 0)
       v.cpus = cpus_at(("%s/proc/irq/%d"):format(root, v.irq), "smp_affinity") or v.cpus
     end
