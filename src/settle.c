@@ -12,9 +12,8 @@ static const char start[] =
     "return journal.lines(journal.recover())";
 
 static const char finish[] =
-    "local settings, journal = package.loaded['iolua.settings'], package.loaded['iolua.journal']\n"
-    "if not journal then return {} end\n"
-    "return journal.lines((settings or journal).restore())";
+    "local journal = package.loaded['iolua.journal']\n"
+    "return journal and journal.lines(journal.restore()) or {}";
 
 static void print_lines(lua_State *L)
 {

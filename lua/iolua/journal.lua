@@ -91,7 +91,7 @@ end
 ---@return string? message
 ---@return integer? errno
 function journal.note(notes)
-  if #notes == 0 then return true end
+  if #notes == 0 or not own then return true end        -- all has been undone already
   return own:note(notes)
 end
 
@@ -104,7 +104,7 @@ end
 
 -- What happened to the records of a journal while they were undone.
 local function new_report()
-  return { restored = 0, notes = {}, problems = {} }
+  return { restored = 0, gone = 0, notes = {}, problems = {} }
 end
 
 local function say(list, ...)
@@ -126,8 +126,8 @@ local function sort_out(records, report)
           record.target, value, record.old)
         foreign[#foreign + 1] = { handler = handler,
           record = { kind = record.kind, target = record.target, old = value } }
-      elseif state == "gone" then
-        say(report.notes, "%s is gone, so its %q was not put back", record.target, record.old)
+      elseif state == "gone" then       -- a volume that was closed: nothing is left changed
+        report.gone = report.gone + 1
       else
         todo[#todo + 1] = { record = record, handler = handler, same = state == "same" }
       end
@@ -163,10 +163,10 @@ local function undo_items(todo)
   end
 end
 
--- Undo everything in journal j. Returns the report.
-local function undo_all(j)
+-- Undo those records of journal j. Returns the report.
+local function undo_records(j, records)
   local report = new_report()
-  local todo, notes, foreign = sort_out(j:records(), report)
+  local todo, notes, foreign = sort_out(records, report)
   if #notes > 0 then
     local noted, message = j:note(notes)        -- from here a kill leaves "under way"
     if not noted then say(report.notes, "%s", message) end
@@ -187,15 +187,27 @@ local function undo_all(j)
   return report
 end
 
---- Undo all that this run changed. What fails is in the report, stays in the journal, and ends
---- the run with status 4.
----@return { restored: integer, notes: string[], problems: string[] } report
-function journal.restore()
+local function of_kinds(records, kinds)
+  if not kinds then return records end
+  local chosen = {}
+  for _, record in ipairs(records) do
+    if kinds[record.kind] then chosen[#chosen + 1] = record end
+  end
+  return chosen
+end
+
+--- Undo what this run changed: all of it, or the records of some kinds. What fails is in the
+--- report, stays in the journal, and ends the run with status 4.
+---@param kinds? { [string]: boolean }
+---@return { restored: integer, gone: integer, notes: string[], problems: string[] } report
+function journal.restore(kinds)
   local j = own
-  own = nil
   if not j then return new_report() end
-  local report = undo_all(j)
-  j:close()
+  local report = undo_records(j, of_kinds(j:records(), kinds))
+  if not kinds or #j:records() == 0 then
+    own = nil
+    j:close()
+  end
   if #report.problems > 0 and core.run then core.run.mark_unrestored() end
   return report
 end
@@ -211,6 +223,7 @@ end
 
 local function merge(into, from, pid)
   into.restored = into.restored + from.restored
+  into.gone = into.gone + from.gone
   for _, text in ipairs(from.notes) do say(into.notes, "%s", text) end
   for _, text in ipairs(from.problems) do say(into.problems, "%s", text) end
   if from.restored > 0 then
@@ -224,7 +237,7 @@ local function recover_one(folder, name, report)
   if not j then return end
   local owner = j:owner()
   if owner.current then
-    merge(report, undo_all(j), owner.pid)
+    merge(report, undo_records(j, j:records()), owner.pid)
   else
     forget(j, owner, report)
   end
@@ -233,7 +246,7 @@ end
 
 --- Undo what runs that were killed have left. Called when iolua starts, before the first
 --- change, and by `iolua --restore`.
----@return { restored: integer, notes: string[], problems: string[] } report
+---@return { restored: integer, gone: integer, notes: string[], problems: string[] } report
 function journal.recover()
   local report = new_report()
   local folder = journal.folder()

@@ -176,12 +176,14 @@ function settings.irq_count(f, fn)
   return part("irq").count(device, fn, settings.root)
 end
 
+local KINDS = { attr = true, tunable = true, irq = true, iomax = true }
+
 --- Put back everything that was set. Called at the end of every run; a script may call it
---- earlier.
----@return { restored: integer, notes: string[], problems: string[] } report
+--- earlier. Volumes that are open stay.
+---@return { restored: integer, gone: integer, notes: string[], problems: string[] } report
 function settings.restore()
   if package.loaded["iolua.settings.machine"] then part("machine").release() end
-  return journal.restore()
+  return journal.restore(KINDS)
 end
 
 return settings

@@ -119,6 +119,41 @@ for signal, status in pairs { INT = 130, TERM = 143, HUP = 129 } do
   end)
 end
 
+-- In a tree of plain files, where an attribute can be made to refuse.
+t.case("a restore that fails is told, kept and gives status 4", function()
+  local fake = require "fake"
+  local file = t.run("mktemp /tmp/iolua-file-XXXXXX"):gsub("\n", "")
+  local number, sys = fake.device_of(file), "/sys/devices/virtual/block/x"
+  local root = fake.tree { files = { [sys .. "/dev"] = number,
+    [sys .. "/queue/read_ahead_kb"] = "128", [sys .. "/queue/nomerges"] = "0" },
+    links = { ["/sys/dev/block/" .. number] = "ROOT" .. sys } }
+  local path = root .. sys .. "/queue/read_ahead_kb"
+  local f = assert(io.open(root .. "/script.lua", "w"))
+  f:write(("local settings = require('iolua').settings\nsettings.root = %q\n"
+    .. "assert(settings.set(%q, { read_ahead_kb = 8, nomerges = 2 }))\n"
+    .. "assert(os.execute('chattr +i %s 2>/dev/null'))"):format(root, file, path))
+  f:close()
+  local run = ("IOLUA_STATE=%s/state %s "):format(root, IOLUA)
+  local out, code = t.run(run .. root .. "/script.lua")
+  if code == 1 then
+    fake.remove(root)
+    t.skip("no file that refuses writes can be made here")
+  end
+  t.contains(out, path .. " could not be put back to \"128\": write \"128\" to ")
+  t.contains(out, "Operation not permitted")
+  t.equal(code, 4)
+  t.equal(fake.read(root .. sys .. "/queue/nomerges"), "0")
+  out, code = t.run(run .. "-e 'print(7)'")
+  t.contains(out, "could not be put back to \"128\"")
+  t.equal(code, 4)
+  t.run("chattr -i " .. path)
+  t.equal(select(2, t.run(run .. "--restore")), 0)
+  t.equal(fake.read(path), "128")
+  t.equal(t.run("ls " .. root .. "/state"), "")
+  os.remove(file)
+  fake.remove(root)
+end)
+
 -- Killed with its values set; out is what it wrote before.
 local function killed(text)
   local _, code = t.run("exec " .. command(text

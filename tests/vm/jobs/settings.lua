@@ -50,6 +50,27 @@ f:close()
 
 local before = state()
 
+t.case("a volume's own queue is set, its legs' when asked; restoring leaves the volume", function()
+  local iolua = require "iolua"
+  local function read_ahead(name)
+    return run(("cat /sys/block/%s/queue/read_ahead_kb"):format(name))
+  end
+  run("modprobe dm-mod")
+  local v <close> = assert(iolua.dm.create { table = { "0 2048 linear /dev/vda 0" } })
+  local name = require("iolua.core").blk.find(v.path).name
+  local found = read_ahead(name)
+  assert(iolua.settings.set(v, { read_ahead_kb = 1024 }))
+  t.equal(read_ahead(name), "1024")
+  t.equal(read_ahead("vda"), "2560")
+  assert(iolua.settings.set(v, { read_ahead_kb = 512 }, { legs = true }))
+  t.equal(read_ahead(name), "512")
+  t.equal(read_ahead("vda"), "512")
+  t.same(iolua.settings.restore().problems, {})
+  t.equal(read_ahead(name), found)
+  t.equal(read_ahead("vda"), "2560")
+  v:close()
+end)
+
 t.case("everything is set and comes back at the end", function()
   run(IOLUA .. " /tmp/script.lua once")
   t.equal(state(), before)
