@@ -98,6 +98,29 @@ case("the values are set while the run lasts", function()
     .. "nr_requests\t64\niosched/fifo_batch\t3\n")
 end)
 
+case("read-ahead of 127 sectors becomes 120, and it is said", function()
+  if t.run("getconf PAGESIZE") ~= "4096\n" then t.skip("pages of another size") end
+  local out = t.run(command([[
+    local taken, notes = require("iolua").settings.set(DEVICE, { read_ahead_sectors = 127 })
+    print(taken.read_ahead_sectors, taken.read_ahead_kb, notes[1])]]))
+  t.equal(out, ("120\t60\t%s: read_ahead_kb: 127 sectors asked, 120 taken: whole pages\n")
+    :format(device:match("[^/]+$")))
+end)
+
+case("a value that the kernel accepts and ignores is an error", function()
+  local out = t.run(command([[
+    print(require("iolua").settings.set(DEVICE, { nomerges = 2, rq_affinity = 3 }))
+    print(require("iolua").settings.get(DEVICE).nomerges)]]))
+  t.contains(out, "nil\trq_affinity: 3 asked, but it is 1: "
+    .. "the kernel accepts the value and ignores it\t22\n0\n")
+end)
+
+case("an unknown scheduler is refused with the list", function()
+  local out = t.run(command([[
+    print(require("iolua").settings.set(DEVICE, { scheduler = "fast" }))]]))
+  t.contains(out, " has no scheduler \"fast\"; it has none, ")
+end)
+
 case("an error", function()
   local out, code = t.run(command(SET .. "error('oh')"))
   t.contains(out, "oh")

@@ -98,10 +98,14 @@ local function compare_read_ahead(asked, took)
   return nil, ("%s asked, but it is %s"):format(asked, took)
 end
 
-local function compare_sectors(asked, took)
-  local fine, said = compare_read_ahead(asked, took)
-  if not said then return fine end
-  return fine, said .. (" (%d sectors)"):format(2 * tonumber(took))
+-- The same for what was asked in sectors of 512 bytes.
+local function compare_sectors(sectors)
+  return function(asked, took)
+    local fine, said = compare_read_ahead(asked, took)
+    local got = fine and 2 * tonumber(took)
+    if not fine or got == sectors then return fine, said end
+    return true, ("%d sectors asked, %d taken: whole pages"):format(sectors, got)
+  end
 end
 
 -- nr_requests has a least value; a cap above is an error the kernel reports itself.
@@ -158,7 +162,7 @@ local function read_ahead(device, values)
   end
   text_of("read_ahead_sectors", sectors, whole(0, BIG))
   local change = change_of(device, "read_ahead_kb", ("%d"):format(sectors // 2))
-  change.compare = sectors % 8 == 0 and compare_read_ahead or compare_sectors
+  change.compare = compare_sectors(sectors)
   return change
 end
 
