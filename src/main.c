@@ -12,6 +12,7 @@
 #include "args.h"
 #include "bind/bind.h"
 #include "bind/lrun.h"
+#include "bind/lspawn.h"
 #include "coro.h"
 #include "interrupt.h"
 #include "leave.h"
@@ -146,6 +147,8 @@ int main(int argc, char **argv)
     struct args a;
     int status, sig = 0;
 
+    if (lspawn_minds(argv))
+        return lspawn_mind(argv);
     if (args_parse(&a, argc, argv, message, sizeof message) < 0)
         return complain(message);
     status = at_once(&a);

@@ -30,6 +30,7 @@ local PARTS = {
   wrap = { "iolua.fiber", "wrap" },
   -- Loads and where they run.
   job = "iolua.job",
+  run = "iolua.run",
   sim = "iolua.sim",
   workload = "iolua.workload",
   program = "iolua.program",

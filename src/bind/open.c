@@ -23,6 +23,7 @@ static const luaL_Reg modules[] = {
     { "rng", lrng_open },
     { "run", lrun_open },
     { "term", lterm_open },
+    { "spawn", lspawn_open },
     { "spot", lspot_open },
     { "topo", ltopo_open },
     { "fiber", lfiber_open },           /* after the classes whose methods wait */

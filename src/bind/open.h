@@ -25,6 +25,7 @@ int lring_open(lua_State *L);
 int lrng_open(lua_State *L);
 int lrun_open(lua_State *L);
 int lterm_open(lua_State *L);
+int lspawn_open(lua_State *L);
 int lspot_open(lua_State *L);
 int ltopo_open(lua_State *L);
 
