@@ -24,7 +24,8 @@ arch.OWNERS = {
 arch.LEVELS = {
   [0] = { "units", "schema", "stats", "stats/.*", "design", "strict", "nearest", "random",
           "report/number", "shares", "distribution" },
-  [2] = { "workload/.*", "program/.*", "knee", "steady", "experiment", "experiment/.*", "store",
+  [2] = { "workload", "workload/.*", "program", "program/.*", "knee", "steady", "experiment",
+          "experiment/.*", "store",
           "report", "report/.*", "fio", "fio/.*", "verdict" },
   [3] = { "init", "options", "repl", "doctor", "command/.*" },
 }
