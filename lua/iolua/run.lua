@@ -199,7 +199,9 @@ local function merged(list)
   end
   r.begin_ns, r.end_ns, r.wall_ns = first, last, last - first
   if #list == 1 then
-    for _, key in ipairs { "exit", "signal", "out", "err", "timed_out" } do r[key] = list[1][key] end
+    for _, key in ipairs { "exit", "signal", "out", "err", "timed_out" } do
+      r[key] = list[1][key]
+    end
   end
   return r
 end
