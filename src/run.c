@@ -177,15 +177,11 @@ static bool is_command(const char *name)
     return *c != NULL;
 }
 
-/* command(name, ...): the module iolua.command.NAME is a function of the arguments, whose
- * result is the exit status (nil: 0). */
-static int command(lua_State *L)
+/* The command has returned: its result is the exit status (nil: 0). */
+static int command_done(lua_State *L, int how, lua_KContext context)
 {
-    lua_getglobal(L, "require");
-    lua_pushfstring(L, "iolua.command.%s", lua_tostring(L, 1));
-    lua_call(L, 1, 1);
-    lua_replace(L, 1);
-    lua_call(L, lua_gettop(L) - 1, 1);
+    (void)how;
+    (void)context;
     if (lua_isinteger(L, -1) && lua_tointeger(L, -1) != 0) {
         lua_createtable(L, 0, 1);
         lua_insert(L, -2);
@@ -193,6 +189,18 @@ static int command(lua_State *L)
         return lua_error(L);
     }
     return 0;
+}
+
+/* command(name, ...): the module iolua.command.NAME is a function of the arguments, which may
+ * wait. */
+static int command(lua_State *L)
+{
+    lua_getglobal(L, "require");
+    lua_pushfstring(L, "iolua.command.%s", lua_tostring(L, 1));
+    lua_call(L, 1, 1);
+    lua_replace(L, 1);
+    lua_callk(L, lua_gettop(L) - 1, 1, 0, command_done);
+    return command_done(L, LUA_OK, 0);
 }
 
 static int run_command(lua_State *L, const struct args *a, const char *name, struct lhost *host)

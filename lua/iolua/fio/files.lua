@@ -1,0 +1,98 @@
+--- The files of a fio job: opened, made and written first where fio would.
+--
+-- What exists is not overwritten unless that was allowed; what is made here may be.
+local core = require "iolua.core"
+local job = require "iolua.job"
+
+local files = {}
+
+local EEXIST, EINVAL = 17, 22
+
+local function exists(path)
+  local f = io.open(path)
+  if f then f:close() end
+  return f ~= nil
+end
+
+-- Write a new file whole, so that reads find blocks.
+local function fill(f, bytes)
+  local direct = f:direct()
+  local size = direct and bytes // 4096 * 4096 or bytes
+  if size == 0 then return f:truncate(bytes) end
+  local bs = math.min(1 << 20, size)
+  local r, message, errno = job { target = f, rw = "write", bs = bs, size = size, iodepth = 4 }
+  if r and size % bs ~= 0 then
+    local rest = size % bs
+    r, message, errno = job { target = f, rw = "write", bs = rest, offset = size - rest,
+      size = rest }
+  end
+  if not r then return nil, message, errno end
+  return f:fsync()
+end
+
+local function make(path, need)
+  local f, message, errno = core.file.open(path, { write = true, create = true,
+    direct = need.direct })
+  if not f and errno == EINVAL and need.direct then return nil, message, errno end
+  if not f then return nil, message, errno end
+  if need.read then
+    local ok, why, code = fill(f, need.bytes)
+    if not ok then
+      f:close()
+      return nil, why, code
+    end
+  end
+  return f
+end
+
+-- What was made here by a job that writes is written whole for one that reads, as fio does.
+local function lay_out(path, bytes)
+  local f <close>, message, errno = core.file.open(path, { write = true, overwrite = true })
+  if not f then return nil, message, errno end
+  if f:size() >= bytes then return true end
+  return fill(f, bytes)
+end
+
+local function open_existing(path, need, mine)
+  if mine and need.read and need.bytes then
+    local ok, message, errno = lay_out(path, need.bytes)
+    if not ok then return nil, message, errno end
+  end
+  local may = need.overwrite or mine
+  local f, message, errno = core.file.open(path, { write = need.write, direct = need.direct,
+    overwrite = need.write and may or nil, destroy = need.write and need.destroy or nil })
+  if not f then
+    if errno == EEXIST or need.write then
+      message = message .. " (--overwrite allows it)"
+    end
+    return nil, message, errno
+  end
+  if need.read and f:type() == "regular" and need.bytes and f:size() < need.bytes then
+    message = ("%s has %d bytes, the job reads %d: remove it or make it longer"):format(path,
+      f:size(), need.bytes)
+    f:close()
+    return nil, message, EINVAL
+  end
+  return f
+end
+
+--- Open a job's file. A missing one is made, and written whole where the job reads.
+---@param path string
+---@param need { read: boolean, write: boolean, bytes: integer?, direct: boolean,
+---  overwrite: boolean, destroy: string? }  bytes: to the end of the job's region
+---@param made? table  paths made before, which may be overwritten; this one is added
+---@return iolua.file?
+---@return string? message
+---@return integer? errno
+function files.open(path, need, made)
+  made = made or {}
+  if exists(path) then return open_existing(path, need, made[path]) end
+  if not need.bytes then
+    return nil, ("%s does not exist, and the job has no size to make it by"):format(path), 2
+  end
+  local f, message, errno = make(path, need)
+  if f then made[path] = true end
+  return f, message, errno
+end
+
+return files

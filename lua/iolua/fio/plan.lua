@@ -1,0 +1,158 @@
+--- From the sections of a job file to what is run: jobs, their copies, files, and who waits.
+local options = require "iolua.fio.options"
+
+local plan = {}
+
+-- What fio takes where a job file is silent.
+local function new_job(section)
+  return { name = section.name, clones = 1, loops = 1, kb_base = 1024, ring = {},
+    o = { rw = "read", bs = 4096, direct = false, engine = "sync" } }
+end
+
+-- kb_base changes how the options before it are read.
+local function find_base(job, list)
+  for _, option in ipairs(list) do
+    if option.key == "kb_base" then options.SUPPORTED.kb_base(job, option.value) end
+  end
+end
+
+-- Options into the job; those that cannot be had into `refused`.
+local function translate(job, list, refused)
+  find_base(job, list)
+  for _, option in ipairs(list) do
+    local run = options.SUPPORTED[option.key]
+    local why = run and run(job, option.value, option)
+    if not run and not options.IGNORED[option.key] then why = "not supported" end
+    if why then
+      refused[#refused + 1] = { job = job.name, key = option.key, value = option.value,
+        line = option.line, path = option.path, why = why }
+    end
+  end
+end
+
+local function file_name(job, copy)
+  if job.files then return job.files[1] end
+  return ("%s.%d.0"):format(job.name, copy)
+end
+
+-- The paths of copy `copy` (from 0).
+local function path_of(job, copy)
+  local name = file_name(job, copy)
+  if name:sub(1, 1) == "/" or not job.directory then return name end
+  return job.directory .. "/" .. name
+end
+
+local function refuse(refused, job, key, why)
+  refused[#refused + 1] = { job = job.name, key = key, why = why }
+end
+
+-- What the region, the time and the loops mean together.
+local function finish_length(job, refused)
+  local o = job.o
+  if job.time_based and not o.runtime then refuse(refused, job, "time_based", "needs runtime") end
+  if job.size_percent == 100 then job.size_percent = nil end
+  if not job.time_based and not o.io_size and not o.number_ios and o.size then
+    o.io_size = o.size * job.loops
+  elseif job.loops > 1 and not job.time_based then
+    if not o.size then refuse(refused, job, "loops", "needs size") end
+  end
+end
+
+-- Random places visit each block once unless told otherwise; not where places are hot or
+-- sizes are mixed.
+local function finish_places(job)
+  local o = job.o
+  local random = o.rw:find("^rand") ~= nil
+  if not random then o.norepeat = nil
+  elseif o.distribution or type(o.bs) ~= "number" then o.norepeat = nil
+  elseif o.norepeat == nil then o.norepeat = true end
+  if o.engine == "sync" and (o.iodepth or 1) > 1 then
+    job.notes[#job.notes + 1] = ("iodepth=%d has no effect with this ioengine"):format(o.iodepth)
+    o.iodepth = 1
+  end
+  if not o.rw:find("rw$") then o.rwmixread = nil end
+end
+
+-- "0,2-4" as a list.
+local function cpu_list(text)
+  local list = {}
+  for first, last in text:gmatch("(%d+)%-?(%d*)") do
+    for cpu = tonumber(first), tonumber(last) or tonumber(first) do list[#list + 1] = cpu end
+  end
+  return list
+end
+
+-- Split: each copy has a CPU of its own.
+local function splits(job)
+  return job.o.cpus and job.o.cpus_allowed_policy == "split" and job.clones > 1
+end
+
+local function finish(job, refused, known)
+  job.notes = {}
+  if job.files and #job.files > 1 then
+    refuse(refused, job, "filename", "more than one file of a job is not to be had: give each "
+      .. "its own job")
+  end
+  finish_length(job, refused)
+  finish_places(job)
+  if job.o.thinktime == 0 then job.o.thinktime = nil end
+  if splits(job) then job.cpu_list = cpu_list(job.o.cpus) end
+  if next(job.ring) then job.o.ring = job.ring end
+  for _, key in ipairs(options.unknown(job.o, known)) do
+    refuse(refused, job, key, "not supported")
+  end
+  job.paths = {}
+  for copy = 0, job.clones - 1 do job.paths[copy + 1] = path_of(job, copy) end
+end
+
+-- Groups of reports: a new one at each stonewall or new_group; jobs in group_reporting share.
+local function group(jobs)
+  local n = 0
+  for i, job in ipairs(jobs) do
+    if i == 1 or job.stonewall or job.new_group then n = n + 1 end
+    job.group = n
+  end
+end
+
+local function check_waits(jobs, refused)
+  local seen = {}
+  for _, job in ipairs(jobs) do
+    if job.wait_for and not seen[job.wait_for] then
+      refuse(refused, job, "wait_for", ("no job %s is before it"):format(job.wait_for))
+    end
+    seen[job.name] = true
+  end
+end
+
+--- What to run, and what of the file cannot be had.
+---@param sections table   as iolua.fio.parse gives them
+---@param known table      the options of iolua.job, by name
+---@return table jobs      { name, clones, paths, o, stonewall, wait_for, delay_ns, ... }
+---@return table refused   { job, key, value, line, path, why }
+function plan.jobs(sections, known)
+  local jobs, refused = {}, {}
+  for i, section in ipairs(sections) do
+    local job = new_job(section)
+    translate(job, section.options, refused)
+    finish(job, refused, known)
+    job.o.seed = job.o.seed or i
+    jobs[i] = job
+  end
+  group(jobs)
+  check_waits(jobs, refused)
+  return jobs, refused
+end
+
+--- The sentence of one refusal.
+function plan.sentence(r)
+  local where = r.line and ("%s:%d"):format(r.path, r.line) or ("job %s"):format(r.job)
+  local what = r.value and ("%s=%s"):format(r.key, r.value) or r.key
+  return ("%s: %s: %s"):format(where, what, r.why)
+end
+
+--- Does a job write?
+function plan.writes(job)
+  return job.o.rw:find("write") ~= nil or job.o.rw:find("rw$") ~= nil
+end
+
+return plan
