@@ -11,15 +11,18 @@ local view = require "affinity.view"
 
 local opt = iolua.options {
   "Does it matter which CPU submits, queues and completes?",
-  target = { type = "path", list = true, help = "file or disk, or several; default: a scratch file" },
+  target = { type = "path", list = true,
+    help = "file or disk, or several; default: a scratch file" },
   size = { type = "size", default = "256m", help = "of the scratch file" },
   runtime = { type = "duration", default = "1s", help = "time measured in each run" },
   ramp = { type = "duration", default = "200ms", help = "time before it, not counted" },
   replicates = { type = "integer", default = 3, min = 1, help = "runs of each row" },
   seed = { type = "integer", default = 1, min = 0, help = "of the order and the places" },
   bs = { type = "size", default = "4k", help = "bytes an operation" },
-  iodepth = { type = "integer", default = 32, min = 1, help = "operations in flight, each target" },
-  rw = { choices = { "read", "write", "randread", "randwrite", "rw", "randrw" }, default = "randread",
+  iodepth = { type = "integer", default = 32, min = 1,
+    help = "operations in flight, each target" },
+  rw = { choices = { "read", "write", "randread", "randwrite", "rw", "randrw" },
+    default = "randread",
          help = "what to do" },
   overwrite = { type = "boolean", default = false, help = "the files given may be overwritten" },
   destroy = { type = "path", help = "the disk whose data may be lost: its own path" },
@@ -59,7 +62,7 @@ local targets = opt.target and open_targets() or {}
 local what = opt.target and table.concat(opt.target, ", ")
   or ("scratch file of %s, made and removed"):format(iolua.units.format_bytes(opt.size))
 if not opt.target and not opt.plan then targets[1], what = scratch() end
-local closing <close> = setmetatable({}, { __close = function()
+local _ <close> = setmetatable({}, { __close = function()
   for _, f in ipairs(targets) do f:close() end
 end })
 
@@ -70,11 +73,14 @@ local to_stdout = opt.json == "-" or opt.csv == "-"
 
 local function header()
   local u = iolua.units
-  local direct = targets[1] and not targets[1]:direct() and ", through the page cache" or ", direct"
+  local direct = targets[1] and not targets[1]:direct() and ", through the page cache"
+    or ", direct"
   local lines = {
     { "target", what .. direct },
-    { "load", ("%s, bs %s, iodepth %d; %s a run after %s of ramp; %d replicates in randomised blocks, seed %d")
-      :format(opt.rw, u.format_size(opt.bs), opt.iodepth, u.format_ns(opt.runtime), u.format_ns(opt.ramp),
+    { "load", ("%s, bs %s, iodepth %d; %s a run after %s of ramp; "
+      .. "%d replicates in randomised blocks, seed %d")
+      :format(opt.rw, u.format_size(opt.bs), opt.iodepth, u.format_ns(opt.runtime),
+        u.format_ns(opt.ramp),
         opt.replicates, opt.seed) },
     table.unpack(place.header(here)),
   }
@@ -106,7 +112,8 @@ end
 if not opt.quiet and not to_stdout then io.stdout:write(header()) end
 if opt.plan then
   for _, row in ipairs(all) do
-    print(("%-6s %s%s"):format(row.label, row.status == "run" and "run: " .. row.mode .. "; " or row.status .. ": ",
+    print(("%-6s %s%s"):format(row.label, row.status == "run" and "run: " .. row.mode .. "; "
+      or row.status .. ": ",
       row.reason))
   end
   print(opt.target and "Nothing is written but to the targets, where --rw writes."
@@ -128,7 +135,8 @@ if not opt.quiet and not to_stdout then
 end
 write(opt.json, view.json(list, result, sentences, comparisons, {
   scenario = "affinity_matrix", target = what, placement = here, rw = opt.rw, bs_bytes = opt.bs,
-  iodepth = opt.iodepth, runtime_ns = opt.runtime, ramp_ns = opt.ramp, environment = iolua.env.read(),
+  iodepth = opt.iodepth, runtime_ns = opt.runtime, ramp_ns = opt.ramp,
+    environment = iolua.env.read(),
 }))
 write(opt.csv, view.csv(list))
 if not result:measured() and not result.interrupted then

@@ -26,7 +26,8 @@ local OPTIONS = {
   baseline = { type = "any", help = "the case others are compared with: a partial case or index" },
   duplicate = { type = "boolean", default = true, help = "run the baseline twice a block (A/A)" },
   replicates = { type = "integer", default = 1, min = 1, max = 100000, help = "blocks" },
-  warm_up = { type = "integer", default = 0, min = 0, help = "runs of the baseline that count nothing" },
+  warm_up = { type = "integer", default = 0, min = 0,
+    help = "runs of the baseline that count nothing" },
   seed = { type = "integer", min = 0, help = "of the order; default: drawn, and told" },
   setup = { type = "function", help = "function(case, run) -> context, closed after the case" },
   measure = { type = "function", required = true,
@@ -54,7 +55,8 @@ local function prepared(options, level)
   e.cases, e.excluded, e.names = cases, excluded, names
   local planned, runs, baseline = pcall(design.plan, { cases = cases, replicates = e.replicates,
     seed = e.seed, warm_up = e.warm_up, baseline = e.baseline, duplicate = e.duplicate })
-  if not planned then error("experiment: " .. tostring(runs):gsub("^[^:]+:%d+: ", ""), level + 1) end
+  if not planned then error("experiment: " .. tostring(runs):gsub("^[^:]+:%d+: ", ""),
+    level + 1) end
   e.runs, e.baseline = runs, baseline
   for _, run in ipairs(runs) do run.seed = seed_of(e.seed, run.run) end
   return e
@@ -111,4 +113,5 @@ function experiment.run(options)
   return result
 end
 
-return setmetatable(experiment, { __call = function(_, options) return experiment.run(options) end })
+return setmetatable(experiment,
+  { __call = function(_, options) return experiment.run(options) end })

@@ -9,7 +9,8 @@ local scratch = {}
 
 local OPTIONS = {
   size = { type = "size", default = "256m", min = 4096, help = "bytes, rounded up to 4096" },
-  folder = { type = "path", help = "where; default: TMPDIR, /var/tmp, /tmp or here, the first on a disk" },
+  folder = { type = "path",
+    help = "where; default: TMPDIR, /var/tmp, /tmp or here, the first on a disk" },
   direct = { type = "boolean", help = "O_DIRECT; default: where it can be had" },
   fill = { type = "boolean", default = true, help = "write it once with incompressible data" },
   seed = { type = "integer", default = 1, min = 0, help = "of the data" },

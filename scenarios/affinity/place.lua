@@ -70,11 +70,14 @@ end
 ---@return table[] lines  { name, text }
 function place.header(p)
   local lines = {
-    { "I", ("CPU %d, a named CPU: nothing is moved, so it need not be the interrupt's"):format(p.i) },
-    { "X", p.x and ("CPU %d: %s as I"):format(p.x, p.relation):gsub("other package as I", "other package than I")
+    { "I", ("CPU %d, a named CPU: nothing is moved, so it need not be the interrupt's")
+      :format(p.i) },
+    { "X", p.x and ("CPU %d: %s as I"):format(p.x, p.relation):gsub("other package as I",
+      "other package than I")
       or ("there is none: only CPU %s may be used"):format(p.allowed) },
     { "Q", p.no_sqpoll and "A only: " .. p.no_sqpoll
-      or p.x and "A: the application submits; X and I: a kernel thread does (SQPOLL), another mechanism"
+      or p.x and "A: the application submits; X and I: a kernel thread does (SQPOLL), "
+        .. "another mechanism"
       or "A only" },
     { "C", ("as found: %s"):format(p.rq and ("rq_affinity %d on %s"):format(p.rq, p.disk)
       or "rq_affinity is not known: " .. tostring(p.rq_why)) },

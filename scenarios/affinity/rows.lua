@@ -22,7 +22,8 @@ local function queueing(p, a, q)
   if q == "I" then return p.i, true end
   if a == "I" then return p.x, true end
   if not p.third then
-    return nil, ("Q on a CPU that is neither A nor I needs three CPUs; allowed: %s"):format(p.allowed)
+    return nil, ("Q on a CPU that is neither A nor I needs three CPUs; allowed: %s")
+      :format(p.allowed)
   end
   return p.third, true
 end
@@ -37,7 +38,8 @@ local function pair(p, a, q)
   local application = a == "X" and p.x or p.i
   return {
     cpus = { application }, node = p.nodes[application], application_cpu = application,
-    queueing_cpu = cpu, mode = kernel and "kernel thread submits (SQPOLL)" or "application submits",
+    queueing_cpu = cpu, mode = kernel and "kernel thread submits (SQPOLL)"
+      or "application submits",
     ring = kernel and { sqpoll = true, sq_cpu = cpu } or nil,
   }
 end
@@ -64,13 +66,15 @@ local function row_of(p, a, q, c, taken)
   if first then
     return printed(row, "not run", a == "I" and q ~= "X"
       and "the same configuration as " .. first
-      or ("needs rq_affinity %s and the interrupt on CPU %d; as found: %s"):format(needed(c, q), p.i,
+      or ("needs rq_affinity %s and the interrupt on CPU %d; as found: %s"):format(needed(c, q),
+        p.i,
         first))
   end
   taken[a .. q] = row.label
   row.status, row.reason = "run", AS_FOUND
   for key, value in pairs(job) do row[key] = value end
-  if a == "I" and q == "I" then row.reason = AS_FOUND .. "; the same configuration as " .. taken.IA end
+  if a == "I" and q == "I" then row.reason = AS_FOUND .. "; the same configuration as "
+    .. taken.IA end
   return row
 end
 

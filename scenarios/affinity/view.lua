@@ -53,7 +53,8 @@ function view.rows(rows, result)
     local s = by_label[row.label]
     list[i] = {
       A = row.A or row.label, Q = row.Q, C = row.C, label = row.label,
-      status = row.status == "run" and (s and s.n > 0 and "measured" or "nothing measured") or row.status,
+      status = row.status == "run" and (s and s.n > 0 and "measured" or "nothing measured")
+        or row.status,
       reason = row.reason, note = note_of(row, s), mode = row.mode, runs = s and s.n,
       application_cpu = row.application_cpu, queueing_cpu = row.queueing_cpu,
       MB_per_s = s and s.MB_per_s, MB_per_s_half_width = s and s.MB_per_s_half_width,
@@ -85,7 +86,8 @@ function view.text(list, result)
 end
 
 local CSV = {}
-for _, key in ipairs { "A", "Q", "C", "MB_per_s", "avg_latency_s", "stddev_s", "q_local", "q_remote",
+for _, key in ipairs { "A", "Q", "C", "MB_per_s", "avg_latency_s", "stddev_s", "q_local",
+  "q_remote",
                        "c_local", "c_remote", "runs", "MB_per_s_half_width", "status", "note" } do
   CSV[#CSV + 1] = { key = key }
 end
@@ -149,7 +151,8 @@ local function spread(columns, k)
     end
   end
   local df = (k - 1) * (b - 1)
-  local s = { best = math.max(table.unpack(means)), worst = math.min(table.unpack(means)), mean = total }
+  local s = { best = math.max(table.unpack(means)), worst = math.min(table.unpack(means)),
+    mean = total }
   if df > 0 then
     s.sd = math.sqrt(error_squares / df)
     s.critical = stats.f_quantile(0.95, k - 1, df)
@@ -167,7 +170,8 @@ local function spread_sentence(group, result, aa)
   local line = ("%s: %d rows, %s from best to worst"):format(group.mode, k,
     text_of(100 * (s.best - s.worst) / s.best, true))
   if not s.sd then return line .. "; one run a row says nothing about the error." end
-  if aa then line = ("%s; A/A differs by %s"):format(line, text_of(math.abs(aa.percent or 0), true)) end
+  if aa then line = ("%s; A/A differs by %s"):format(line, text_of(math.abs(aa.percent or 0),
+    true)) end
   return ("%s; replicates of one row vary by %s: the rows %s."):format(line,
     text_of(100 * s.sd / s.mean, true), s.f and s.f > s.critical
       and "differ by more than replicates do" or "differ by no more than A/A and replicates do")
@@ -180,7 +184,8 @@ function view.verdicts(rows, result, smallest)
   local lines, comparisons = {}, {}
   if not result:measured() then return { "nothing was measured." }, comparisons end
   for _, group in ipairs(modes(rows)) do
-    local c = result:compare { factor = "row", metric = "MB_per_s", baseline = group[1], only = group,
+    local c = result:compare { factor = "row", metric = "MB_per_s", baseline = group[1],
+      only = group,
                                labels = true, smallest = smallest }
     lines[#lines + 1] = spread_sentence(group, result, c.aa)
     if #c.arms > 0 then lines[#lines + 1] = c.sentence end
@@ -193,12 +198,16 @@ end
 function view.json(list, result, sentences, comparisons, about)
   local runs = {}
   for i, row in ipairs(result.rows) do
-    runs[i] = { run = row.run, block = row.block, row = row.levels.row, duplicate = row.duplicate or false,
-                values = row.values and json.object(row.values), error = row.error, void = row.void,
-                evidence = row.evidence, drift = row.drift, elapsed_ns = row.elapsed_ns, seed = row.seed,
+    runs[i] = { run = row.run, block = row.block, row = row.levels.row,
+      duplicate = row.duplicate or false,
+                values = row.values and json.object(row.values), error = row.error,
+                  void = row.void,
+                evidence = row.evidence, drift = row.drift, elapsed_ns = row.elapsed_ns,
+                  seed = row.seed,
                 started = row.started, histograms = row.histograms }
   end
-  about.rows, about.runs, about.verdicts = json.array(list), json.array(runs), json.array(sentences)
+  about.rows, about.runs, about.verdicts = json.array(list), json.array(runs),
+    json.array(sentences)
   about.comparisons = json.array(comparisons)
   about.interrupted = result.interrupted and true or false
   about.signal, about.planned_runs = result.interrupted, result.planned

@@ -61,7 +61,8 @@ t.case("the twenty rows come in the published order, the impossible ones unmeasu
   for _, row in ipairs(document.rows) do t.equal(row.q_local, nil) end
 end)
 
-t.case("the header says which CPUs were used and what X means; the end says what differs", function()
+t.case("the header says which CPUs were used and what X means; the end says what differs",
+  function()
   local output = matrix(TINY)
   t.contains(output, "I        CPU ")
   t.contains(output, "X        ")
@@ -93,7 +94,8 @@ end)
 
 for name, errno in pairs { EPERM = 1, ENOSYS = 38 } do
   t.case(("io_uring refused with %s: no SQPOLL, threads measure the rest"):format(name), function()
-    local output, status, rows, document = matrix(TINY, ("%s/tests/no_uring %d"):format(build, errno))
+    local output, status, rows, document = matrix(TINY, ("%s/tests/no_uring %d"):format(build,
+      errno))
     t.equal(status, 0, output)
     t.contains(output, "threads instead of io_uring")
     t.equal(rows["I X A"].status, "not possible here")
@@ -112,7 +114,8 @@ end)
 
 t.case("a loop device is read as a target", function()
   if not root() then t.skip("needs root") end
-  local device = t.run(("truncate -s 8M %s/disk && losetup -f --show %s/disk"):format(folder, folder))
+  local device = t.run(("truncate -s 8M %s/disk && losetup -f --show %s/disk"):format(folder,
+    folder))
     :match("/dev/loop%d+")
   if not device then t.skip("no loop device to be had") end
   local output, status, rows = matrix(TINY .. " --target " .. device)
@@ -124,7 +127,8 @@ end)
 
 t.case("reads that fail are counted and end with status 3", function()
   if not root() then t.skip("needs root") end
-  local device = t.run(("truncate -s 8M %s/cut && losetup -f --show %s/cut && truncate -s 4M %s/cut")
+  local device = t.run(("truncate -s 8M %s/cut && losetup -f --show %s/cut && "
+    .. "truncate -s 4M %s/cut")
     :format(folder, folder, folder)):match("/dev/loop%d+")
   if not device then t.skip("no loop device to be had") end
   local output, status, _, document = matrix(TINY .. " --target " .. device)
@@ -134,7 +138,8 @@ t.case("reads that fail are counted and end with status 3", function()
 end)
 
 t.case("^C keeps what was measured, marks it and ends by the signal", function()
-  local output, status, _, document = matrix("--runtime 100ms --ramp 0s --size 4m --replicates 200",
+  local output, status, _,
+    document = matrix("--runtime 100ms --ramp 0s --size 4m --replicates 200",
     "timeout --preserve-status -s INT 2")
   t.equal(status, 130, output)
   t.equal(document.interrupted, true)
@@ -148,7 +153,8 @@ t.case("the scratch file has no name, so nothing is left of it", function()
 end)
 
 t.case("--json - is one document and nothing else on standard output", function()
-  local output, status = t.run(("env -u LUA_PATH %s scenarios/affinity_matrix.lua %s --json - 2>/dev/null")
+  local output, status =
+    t.run(("env -u LUA_PATH %s scenarios/affinity_matrix.lua %s --json - 2>/dev/null")
     :format(iolua, TINY))
   t.equal(status, 0)
   local document, message = json.decode(output)
@@ -157,14 +163,16 @@ t.case("--json - is one document and nothing else on standard output", function(
 end)
 
 t.case("--plan runs nothing and says what would be written", function()
-  local output, status = t.run(("env -u LUA_PATH %s scenarios/affinity_matrix.lua --plan"):format(iolua))
+  local output, status =
+    t.run(("env -u LUA_PATH %s scenarios/affinity_matrix.lua --plan"):format(iolua))
   t.equal(status, 0, output)
   t.contains(output, "I A A")
   t.contains(output, "scratch file")
   t.equal(output:find("MBPS"), nil)
 end)
 
-t.case("a target that is missing ends with status 1 and its name, a wrong option with 2", function()
+t.case("a target that is missing ends with status 1 and its name, a wrong option with 2",
+  function()
   local output, status = matrix(TINY .. " --target /nowhere/disk")
   t.equal(status, 1)
   t.contains(output, "open /nowhere/disk: No such file or directory")
@@ -176,7 +184,8 @@ end)
 
 t.case("progress is shown on a terminal only", function()
   if not has "script" then t.skip("no script to make a terminal with") end
-  local command = ("env -u LUA_PATH TMPDIR=%s %s scenarios/affinity_matrix.lua %s"):format(folder, iolua, TINY)
+  local command =
+    ("env -u LUA_PATH TMPDIR=%s %s scenarios/affinity_matrix.lua %s"):format(folder, iolua, TINY)
   local output = t.run(("script -qec '%s >/dev/null' /dev/null </dev/null"):format(command))
   t.ok(output:find("%[[#.]+%] %d+/%d+"), output)
   t.equal((t.run(command .. " 2>&1 >/dev/null")), "")

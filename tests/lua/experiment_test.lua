@@ -36,7 +36,8 @@ t.case("the same seed gives the same order, and the seed is told", function()
   t.equal(select(2, order(7)), 7)
 end)
 
-t.case("a case that raises or reports a failure is a row with its error; the others go on", function()
+t.case("a case that raises or reports a failure is a row with its error; the others go on",
+  function()
   local r = run { factors = { x = { 1, 2, 3 } }, replicates = 2, measure = function(case)
     if case.x == 2 then error("no such thing") end
     if case.x == 3 then return nil, "read /dev/x at 0: Input/output error" end
@@ -51,7 +52,8 @@ t.case("a case that raises or reports a failure is a row with its error; the oth
   t.equal(summary[3].note, "read /dev/x at 0: Input/output error")
 end)
 
-t.case("what setup gives is closed after each case, last made first, also when it fails", function()
+t.case("what setup gives is closed after each case, last made first, also when it fails",
+  function()
   local log = {}
   local function thing(name)
     return setmetatable({}, { __close = function() log[#log + 1] = name end })
@@ -65,7 +67,8 @@ end)
 
 t.case("a closer that fails marks its row", function()
   local r = run { factors = { x = { 1 } }, duplicate = false,
-    setup = function() return setmetatable({}, { __close = function() error "cannot put back" end }) end,
+    setup = function() return setmetatable({},
+      { __close = function() error "cannot put back" end }) end,
     measure = function() return { v = 1 } end }
   t.contains(r.rows[1].error, "cannot put back")
   t.equal(r:measured(), false)
@@ -100,7 +103,8 @@ end)
 
 t.case("misuse names the value and the nearest right one", function()
   local function measure() return { v = 1 } end
-  t.raises('did you mean "replicates"?', run, { factors = { x = { 1 } }, replicate = 2, measure = measure })
+  t.raises('did you mean "replicates"?', run, { factors = { x = { 1 } }, replicate = 2,
+    measure = measure })
   t.raises("measure is missing", run, { factors = { x = { 1 } } })
   t.raises("factor x has no levels", run, { factors = { x = {} }, measure = measure })
   local r = run { factors = { x = { 1, 2 } }, measure = measure }

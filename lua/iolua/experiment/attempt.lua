@@ -39,8 +39,8 @@ local function measured(e, case, run, keep)
     context, message = e.setup(case, run)
     if context == nil and message ~= nil then return keep(nil, message) end
   end
-  local closing <close> = closer(context)
-  local tearing <close> = teardown(e, case, context)
+  local _ <close> = closer(context)
+  local _ <close> = teardown(e, case, context)
   keep(e.measure(case, context, run))
 end
 

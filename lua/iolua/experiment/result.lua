@@ -125,7 +125,8 @@ end
 local function check_compare(self, o)
   if type(o) ~= "table" then misuse("options must be a table, not %s", tostring(o)) end
   local nearest = require "iolua.nearest"
-  local known = { "factor", "metric", "baseline", "smallest", "within", "better", "ceiling", "labels",
+  local known = { "factor", "metric", "baseline", "smallest", "within", "better", "ceiling",
+    "labels",
                   "only" }
   for key in pairs(o) do
     local found = false
@@ -151,7 +152,8 @@ local function baseline_of(self, o, factor, index)
   local level = o.baseline
   if level == nil then level = self.cases[self.baseline][factor] end
   local at = index[level_text(level)]
-  if not at then misuse("%s has no level %s among the cases compared", factor, level_text(level)) end
+  if not at then misuse("%s has no level %s among the cases compared", factor,
+    level_text(level)) end
   return at
 end
 
@@ -239,7 +241,8 @@ function Result:__tostring()
 end
 
 -- Everything that turns a result into text or files is in its own module, loaded when asked.
-local OUTPUTS = { table = "iolua.report.summary", save = "iolua.store", plot = "iolua.report.plot" }
+local OUTPUTS = { table = "iolua.report.summary", save = "iolua.store",
+  plot = "iolua.report.plot" }
 for method, module in pairs(OUTPUTS) do
   Result[method] = function(self, ...) return require(module)[method](self, ...) end
 end

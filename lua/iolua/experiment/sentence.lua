@@ -36,7 +36,8 @@ local function untold(arms, result, others)
   local seen, more = largest(arms, "could_have_seen_percent"), largest(arms, "more_blocks")
   local who = others and (#arms == 1 and arms[1].label or ("the other %d"):format(#arms)) or nil
   local text = who and ("%s cannot be told apart from %s"):format(who, result.baseline)
-    or #arms == 1 and ("no difference found between %s and %s"):format(arms[1].label, result.baseline)
+    or #arms == 1 and ("no difference found between %s and %s"):format(arms[1].label,
+      result.baseline)
     or ("no difference found between %s and the other %d"):format(result.baseline, #arms)
   if not seen then
     local n = 0
@@ -46,7 +47,8 @@ local function untold(arms, result, others)
   text = ("%s (a difference of %s would have been seen"):format(text, verdict.percent(seen, true))
   if more and more > 0 then
     text = ("%s; for %s about %d more block%s are needed"):format(text,
-      verdict.percent(result.smallest_percent, true):gsub("%.0+ ", " "), more, more == 1 and "" or "s")
+      verdict.percent(result.smallest_percent, true):gsub("%.0+ ", " "), more, more == 1 and ""
+        or "s")
   end
   return text .. ")"
 end
@@ -66,11 +68,12 @@ function sentence.of(result)
   local function said(text)
     return (("%s: %s."):format(result.metric, text))
   end
-  if #result.arms == 0 then return said("there is nothing to compare " .. result.baseline .. " with") end
+  if #result.arms == 0 then return said("there is nothing to compare " .. result.baseline
+    .. " with") end
   if result.cannot_matter then return said("cannot matter here: " .. result.cannot_matter) end
   if result.aa and result.aa.differs then
-    return said(("inconclusive: %s and its own duplicate differ by %s, so nothing here can be believed"
-      ):format(result.baseline, verdict.percent(math.abs(result.aa.percent or 0), true)))
+    return said(("inconclusive: %s and its own duplicate differ by %s, so nothing"
+      .. " here can be believed"):format(result.baseline, verdict.percent(math.abs(result.aa.percent or 0), true)))
   end
   local parts = {}
   for _, kind in ipairs { "faster", "slower" } do

@@ -137,16 +137,20 @@ end
 ---@return string
 function verdict.words(arm, result)
   if arm.verdict == "equivalent" then
-    return ("equivalent (within %s)"):format(percent(result.smallest_percent, true):gsub("%.0+ ", " "))
+    return ("equivalent (within %s)"):format(percent(result.smallest_percent,
+      true):gsub("%.0+ ", " "))
   end
   if arm.verdict ~= "cannot tell" then return arm.verdict end
   if not arm.could_have_seen_percent then
-    return ("cannot tell (%s)"):format(arm.n < 2 and (arm.n == 1 and "one block says nothing about the error"
+    return ("cannot tell (%s)"):format(arm.n < 2 and (arm.n == 1
+      and "one block says nothing about the error"
       or "no block holds both") or "no spread to judge by")
   end
   local more = arm.more_blocks and arm.more_blocks > 0
-    and ("; needs about %d more block%s"):format(arm.more_blocks, arm.more_blocks == 1 and "" or "s") or ""
-  return ("cannot tell (could have seen %s%s)"):format(percent(arm.could_have_seen_percent, true), more)
+    and ("; needs about %d more block%s"):format(arm.more_blocks, arm.more_blocks == 1 and ""
+      or "s") or ""
+  return ("cannot tell (could have seen %s%s)"):format(percent(arm.could_have_seen_percent,
+    true), more)
 end
 
 --- Compare arms with a baseline.

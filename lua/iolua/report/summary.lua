@@ -14,11 +14,13 @@ local function title(metric) return (metric:gsub("_per_", "/"):gsub("_", " ")) e
 function summary.columns(result, metrics)
   local rows, columns, noted = result:summary(), {}, false
   for _, name in ipairs(result.factors) do
-    columns[#columns + 1] = { key = name, align = tonumber(rows[1] and rows[1][name]) and "right" or "left" }
+    columns[#columns + 1] = { key = name, align = tonumber(rows[1] and rows[1][name])
+      and "right" or "left" }
   end
   columns[#columns + 1] = { key = "n" }
   for _, metric in ipairs(metrics or result:metrics()) do
-    columns[#columns + 1] = { key = metric, title = title(metric), plus_minus = metric .. "_half_width" }
+    columns[#columns + 1] = { key = metric, title = title(metric), plus_minus = metric
+      .. "_half_width" }
   end
   for _, row in ipairs(rows) do noted = noted or row.note ~= nil end
   if noted then columns[#columns + 1] = { key = "note", align = "left" } end
@@ -34,7 +36,8 @@ function summary.remarks(result)
   if failed > 0 then lines[#lines + 1] = ("%d of %d runs failed"):format(failed, #result.rows) end
   if void > 0 then lines[#lines + 1] = ("%d of %d runs are void"):format(void, #result.rows) end
   if result.interrupted then
-    lines[#lines + 1] = ("%s after %d of %d runs"):format(result.interrupted, #result.rows, result.planned)
+    lines[#lines + 1] = ("%s after %d of %d runs"):format(result.interrupted, #result.rows,
+      result.planned)
   end
   for _, out in ipairs(result.excluded or {}) do
     lines[#lines + 1] = ("left out: %s (%s)"):format(
