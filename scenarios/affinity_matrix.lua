@@ -27,6 +27,7 @@ local opt = iolua.options {
   overwrite = { type = "boolean", default = false, help = "the files given may be overwritten" },
   destroy = { type = "path", help = "the disk whose data may be lost: its own path" },
   smallest = { type = "string", default = "2%", help = "smallest difference that is of interest" },
+  gates = { type = "boolean", default = true, help = "void runs that the machine disturbed" },
   experiment = true,
 }
 
@@ -112,19 +113,28 @@ end
 if not opt.quiet and not to_stdout then io.stdout:write(header()) end
 if opt.plan then
   for _, row in ipairs(all) do
-    print(("%-6s %s%s"):format(row.label, row.status == "run" and "run: " .. row.mode .. "; "
-      or row.status .. ": ",
-      row.reason))
+    if row.status ~= "run" then print(("%-6s %s: %s"):format(row.label, row.status,
+      row.reason)) end
   end
-  print(opt.target and "Nothing is written but to the targets, where --rw writes."
-    or "Written: the scratch file only. Changed: nothing.")
-  return
+end
+
+-- What a row sets, of itself only.
+local function sets(case)
+  local row = runnable[case.row]
+  return { row.cpus and "worker on CPU " .. row.cpus[1] or "no placement",
+           row.ring and "submission thread on CPU " .. row.ring.sq_cpu or nil }
+end
+
+local function writes()
+  if not opt.target then return what end
+  return (opt.rw:find("write") or opt.rw:find("rw$")) and table.concat(opt.target, ", ") or nil
 end
 
 local result = iolua.experiment {
   name = "affinity-matrix", question = "Does it matter which CPU submits, queues and completes?",
-  factors = { row = labels }, replicates = opt.replicates, seed = opt.seed, quiet = opt.quiet,
+  factors = { row = labels }, replicates = opt.replicates, seed = opt.seed, options = opt,
   metrics = { "MB_per_s", "avg_latency_s", "stddev_s" }, run_time = opt.runtime + opt.ramp,
+  targets = targets, changes = sets, writes = writes, gates = opt.gates and {} or false,
   measure = measure,
 }
 
@@ -136,9 +146,10 @@ end
 write(opt.json, view.json(list, result, sentences, comparisons, {
   scenario = "affinity_matrix", target = what, placement = here, rw = opt.rw, bs_bytes = opt.bs,
   iodepth = opt.iodepth, runtime_ns = opt.runtime, ramp_ns = opt.ramp,
-    environment = iolua.env.read(),
 }))
 write(opt.csv, view.csv(list))
 if not result:measured() and not result.interrupted then
-  fail("nothing was measured: " .. tostring(result.rows[1] and result.rows[1].error))
+  local first = result.rows[1]
+  fail("nothing was measured: " .. tostring(first and (first.error or "void: "
+    .. tostring(first.void))))
 end

@@ -83,6 +83,8 @@ static void prepare(lua_State *L, const struct args *a)
     }
     luaL_openlibs(L);
     luaL_requiref(L, "iolua.core", luaopen_iolua_core, 0);
+    lua_pushliteral(L, IOLUA_VERSION);
+    lua_setfield(L, -2, "version");
     lua_pop(L, 1);
     paths_set(L, file ? a->argv[a->script] : NULL);
     set_arg(L, a);

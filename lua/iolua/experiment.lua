@@ -11,6 +11,7 @@
 local attempt = require "iolua.experiment.attempt"
 local core = require "iolua.core"
 local design = require "iolua.design"
+local gates = require "iolua.experiment.gates"
 local progress = require "iolua.progress"
 local results = require "iolua.experiment.result"
 local schema = require "iolua.schema"
@@ -37,6 +38,14 @@ local OPTIONS = {
   better = { type = "table", help = "metric = \"higher\" or \"lower\"" },
   ceiling = { type = "any", help = "why no difference can matter here, or a function that tells" },
   run_time = { type = "duration", help = "about how long a run takes" },
+  gates = { type = "any", help = "bounds that void a run, see experiment/gates; false: none" },
+  targets = { type = "table", help = "files and devices measured, for the record" },
+  writes = { type = "any", help = "what is written, for --plan: a list, or a function" },
+  changes = { type = "any", help = "what a case changes, for --plan: a function of the case" },
+  options = { type = "table", help = "of iolua.options with experiment = true" },
+  save = { type = "path", help = "folder of the result, written run by run" },
+  resume = { type = "path", help = "folder of a run that was stopped, to go on in" },
+  plan = { type = "boolean", default = false, help = "print what would be done, and do nothing" },
   quiet = { type = "boolean", default = false, help = "no progress" },
 }
 
@@ -45,20 +54,37 @@ local function seed_of(seed, run)
   return (seed * 0x9E3779B97F4A7C15 + run * 0xBF58476D1CE4E5B9) & math.maxinteger
 end
 
+-- Without the place in our own source: the fault is the caller's.
+local function caught(level, ok, ...)
+  if ok then return ... end
+  error("experiment: " .. tostring((...)):gsub("^[^:]+:%d+: ", ""), level + 1)
+end
+
+-- Command line options that the experiment itself obeys.
+local function from_options(e, given)
+  local o = e.options or {}
+  for _, name in ipairs { "save", "resume", "plan", "quiet" } do
+    if given[name] == nil and o[name] ~= nil then e[name] = o[name] end
+  end
+end
+
+local function choose_seed(e)
+  local first = e.resume and require("iolua.experiment.resume").seed(e.resume)
+  e.seed = e.seed or first or math.random(0) & 0xffffffff
+end
+
 local function prepared(options, level)
   local e = schema.check(OPTIONS, options, level + 1, "experiment")
-  e.seed = e.seed or math.random(0) & 0xffffffff
-  local ok, cases, excluded, names = pcall(design.factorial, e.factors,
-    { order = e.order, exclude = e.exclude })
-  if not ok then error("experiment: " .. tostring(cases):gsub("^[^:]+:%d+: ", ""), level + 1) end
-  if #cases == 0 then error("experiment: every case is excluded", level + 1) end
-  e.cases, e.excluded, e.names = cases, excluded, names
-  local planned, runs, baseline = pcall(design.plan, { cases = cases, replicates = e.replicates,
-    seed = e.seed, warm_up = e.warm_up, baseline = e.baseline, duplicate = e.duplicate })
-  if not planned then error("experiment: " .. tostring(runs):gsub("^[^:]+:%d+: ", ""),
-    level + 1) end
-  e.runs, e.baseline = runs, baseline
-  for _, run in ipairs(runs) do run.seed = seed_of(e.seed, run.run) end
+  from_options(e, options)
+  choose_seed(e)
+  e.gates = gates.of(e.gates, level + 1)
+  e.cases, e.excluded, e.names = caught(level + 1, pcall(design.factorial, e.factors,
+    { order = e.order, exclude = e.exclude }))
+  if #e.cases == 0 then error("experiment: every case is excluded", level + 1) end
+  e.runs, e.baseline = caught(level + 1, pcall(design.plan, { cases = e.cases,
+    replicates = e.replicates, seed = e.seed, warm_up = e.warm_up, baseline = e.baseline,
+    duplicate = e.duplicate }))
+  for _, run in ipairs(e.runs) do run.seed = seed_of(e.seed, run.run) end
   return e
 end
 
@@ -69,23 +95,65 @@ local function row_of(e, run)
            label = design.label(case, e.names), started = os.date("!%Y-%m-%dT%H:%M:%SZ") }
 end
 
+-- The case of each run, the duplicate's negative: the order in short.
+local function order_of(e)
+  local order = {}
+  for i, run in ipairs(e.runs) do order[i] = run.duplicate and -run.case or run.case end
+  return order
+end
+
 local function result_of(e)
   return results.new {
     name = e.name, question = e.question, factors = e.names, cases = e.cases,
-    excluded = e.excluded, baseline = e.baseline, duplicate = e.duplicate,
+    excluded = e.excluded, baseline = e.baseline, duplicate = e.duplicate, order = order_of(e),
     replicates = e.replicates, seed = e.seed, planned = #e.runs, rows = {},
     metric_order = e.metrics, better = e.better, started = os.date("!%Y-%m-%dT%H:%M:%SZ"),
+    about = require("iolua.experiment.origin").read(),
+    environment = require("iolua.experiment.surroundings").read(e.targets),
   }
 end
 
-local function run_all(e, result, bar)
-  for _, run in ipairs(e.runs) do
-    local row = row_of(e, run)
-    bar:begin(row.label)
+local function fail(message)
+  error(setmetatable({ iolua_exit = 1, message = message },
+    { __tostring = function(err) return err.message end }), 0)
+end
+
+-- The folder that takes the rows, and the rows it holds already.
+local function open_store(e, result)
+  if not e.save and not e.resume then return nil, {} end
+  local store, resume = require "iolua.store", require "iolua.experiment.resume"
+  local manifest = store.manifest(result)
+  local s, rows
+  if e.resume and resume.exists(e.resume) then
+    s, rows = resume.open(e.resume, manifest)
+  else
+    s, rows = store.create(e.resume or e.save, manifest)
+  end
+  if not s then fail(rows) end
+  return s, type(rows) == "table" and rows or {}
+end
+
+-- One run, unless it is on disk already.
+local function one(e, run, result, s, done)
+  local row = done
+  if not row then
+    row = row_of(e, run)
     local err = attempt.run(e, run, row)
     if err ~= nil then error(err, 0) end
-    result.rows[#result.rows + 1] = row
-    bar:step()
+    row.void = gates.judge(e.gates, row)
+    if s then
+      local ok, message = s:append(row)
+      if not ok then fail(message) end
+    end
+  end
+  result.rows[#result.rows + 1] = row
+end
+
+local function run_all(e, result, bar, s, done)
+  for _, run in ipairs(e.runs) do
+    bar:begin(design.label(e.cases[run.case], e.names))
+    one(e, run, result, s, done[run.run])
+    bar:step(done[run.run] ~= nil)
   end
 end
 
@@ -94,22 +162,34 @@ local function ceiling_of(e)
   return e.ceiling
 end
 
+-- --plan ends the script as --help does.
+local function print_plan(e)
+  io.stdout:write(require("iolua.experiment.plan").text(e))
+  error(setmetatable({ iolua_exit = 0 }, { __tostring = function() return "plan" end }), 0)
+end
+
 --- Run an experiment. Misuse raises; what fails in a case does not.
 ---@param options table
 ---@return iolua.result
 ---@async
 function experiment.run(options)
   local e = prepared(options, 2)
+  if e.plan then print_plan(e) end
   local result, begin = result_of(e), core.clock.now()
+  local s, done = open_store(e, result)
   local bar <close> = progress.new(#e.runs, { quiet = e.quiet, estimate_ns = e.run_time })
   -- A signal may come at any line: what was done until then is kept.
   local ok, err = pcall(function()
     result.ceiling = ceiling_of(e)
-    run_all(e, result, bar)
+    run_all(e, result, bar, s, done)
   end)
   result.elapsed_ns = core.clock.now() - begin
   result.interrupted = core.run.interrupted()
   if not ok and not result.interrupted then error(err, 0) end
+  if s then
+    local written, message = s:finish(result)
+    if not written then fail(message) end
+  end
   return result
 end
 

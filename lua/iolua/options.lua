@@ -4,7 +4,7 @@
 --     "How do latency and throughput grow with depth?",
 --     target  = { type = "path", required = true, help = "file or block device to read" },
 --     runtime = { type = "duration", default = "10s", help = "time measured per depth" },
---     experiment = true,          -- adds --plan, --json, --csv, --quiet and --resume
+--     experiment = true,          -- adds --plan, --json, --csv, --quiet, --save, --resume
 --   }
 --
 -- Entries are schema's. Both --name value and --name=value, _ and - alike; booleans are
@@ -20,6 +20,7 @@ local STANDARD = {
   json = { type = "path", help = "write the result as JSON; - is standard output" },
   csv = { type = "path", help = "write the rows as CSV; - is standard output" },
   quiet = { type = "boolean", default = false, help = "no progress and no table" },
+  save = { type = "path", help = "directory to keep the result in, written run by run" },
   resume = { type = "path", help = "go on in the directory of a run that was stopped" },
 }
 

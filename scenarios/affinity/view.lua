@@ -2,6 +2,7 @@
 local csv = require "iolua.report.csv"
 local json = require "iolua.report.json"
 local stats = require "iolua.stats"
+local store = require "iolua.store"
 local text = require "iolua.report.text"
 local verdict = require "iolua.experiment.verdict"
 
@@ -196,24 +197,9 @@ end
 
 --- One JSON document.
 function view.json(list, result, sentences, comparisons, about)
-  local runs = {}
-  for i, row in ipairs(result.rows) do
-    runs[i] = { run = row.run, block = row.block, row = row.levels.row,
-      duplicate = row.duplicate or false,
-                values = row.values and json.object(row.values), error = row.error,
-                  void = row.void,
-                evidence = row.evidence, drift = row.drift, elapsed_ns = row.elapsed_ns,
-                  seed = row.seed,
-                started = row.started, histograms = row.histograms }
-  end
-  about.rows, about.runs, about.verdicts = json.array(list), json.array(runs),
-    json.array(sentences)
+  about.rows, about.verdicts = json.array(list), json.array(sentences)
   about.comparisons = json.array(comparisons)
-  about.interrupted = result.interrupted and true or false
-  about.signal, about.planned_runs = result.interrupted, result.planned
-  about.seed, about.replicates, about.started = result.seed, result.replicates, result.started
-  about.elapsed_ns = result.elapsed_ns
-  return json.encode(about, { indent = true }) .. "\n"
+  return json.encode(store.document(result, about), { indent = true }) .. "\n"
 end
 
 return view

@@ -14,6 +14,7 @@ static const luaL_Reg modules[] = {
     { "dist", ldist_open },
     { "events", levents_open },
     { "file", lfile_open },
+    { "folder", lfolder_open },
     { "hist", lhist_open },
     { "journal", ljournal_open },
     { "place", lplace_open },

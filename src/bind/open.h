@@ -16,6 +16,7 @@ int ldist_open(lua_State *L);
 int levents_open(lua_State *L);
 int lfiber_open(lua_State *L);
 int lfile_open(lua_State *L);
+int lfolder_open(lua_State *L);
 int lhist_open(lua_State *L);
 int ljournal_open(lua_State *L);
 int lplace_open(lua_State *L);

@@ -6,7 +6,7 @@ local json = require "iolua.report.json"
 local iolua, build = assert(os.getenv("IOLUA")), assert(os.getenv("IOLUA_BUILD"))
 local folder = t.run("mktemp -d"):match("%S+")
 t.run("chmod 1777 " .. folder)
-local TINY = "--runtime 20ms --ramp 0s --size 4m --replicates 2"
+local TINY = "--runtime 20ms --ramp 0s --size 4m --replicates 2 --no-gates"
 local serial = 0
 
 local function read(path)
@@ -74,12 +74,12 @@ t.case("each row is run once a block, the first one twice", function()
   local _, _, _, document = matrix(TINY)
   local count, duplicates = {}, 0
   for _, run in ipairs(document.runs) do
-    local key = run.row .. "/" .. run.block
+    local key = run.label .. "/" .. run.block
     if run.duplicate then duplicates = duplicates + 1 else count[key] = (count[key] or 0) + 1 end
   end
   for key, n in pairs(count) do t.equal(n, 1, key) end
   t.equal(duplicates, 2)
-  t.equal(#document.runs, document.planned_runs)
+  t.equal(#document.runs, document.planned)
 end)
 
 t.case("with one CPU, rows that need another say so and the rest is measured", function()
@@ -143,7 +143,7 @@ t.case("^C keeps what was measured, marks it and ends by the signal", function()
     "timeout --preserve-status -s INT 2")
   t.equal(status, 130, output)
   t.equal(document.interrupted, true)
-  t.ok(#document.runs >= 1 and #document.runs < document.planned_runs)
+  t.ok(#document.runs >= 1 and #document.runs < document.planned)
   t.contains(output, "interrupted after")
   t.contains(output, "A     Q  C  |")
 end)
@@ -166,8 +166,9 @@ t.case("--plan runs nothing and says what would be written", function()
   local output, status =
     t.run(("env -u LUA_PATH %s scenarios/affinity_matrix.lua --plan"):format(iolua))
   t.equal(status, 0, output)
-  t.contains(output, "I A A")
-  t.contains(output, "scratch file")
+  t.contains(output, "row=I A A; sets worker on CPU ")
+  t.contains(output, "written: scratch file of 256 MiB")
+  t.contains(output, "not possible: nothing completes on a CPU")
   t.equal(output:find("MBPS"), nil)
 end)
 

@@ -143,4 +143,50 @@ t.case("a scratch file where none can be made names the folder", function()
   t.equal(message, "scratch: open /nowhere: No such file or directory")
 end)
 
+t.case("a gate voids a row with its reason: it is shown and counts nothing", function()
+  local r = run { factors = { x = { 1, 2 } }, replicates = 3, duplicate = false,
+    gates = { quiet = function(row) return row.block == 2 and "the lights were on" end },
+    measure = function() return { v = 1 }, { punts = 0, ios = 100 } end }
+  local _, void = r:lost()
+  t.equal(void, 2)
+  t.equal(#r:values(1, "v"), 2)
+  t.equal(r:summary()[1].note, "void: the lights were on")
+end)
+
+t.case("standard gates: punts, bytes, steal; false turns them off", function()
+  local gates = require "iolua.experiment.gates"
+  local row = { elapsed_ns = 1000000000, drift = { steal_percent = 7.5, throttled = 0 },
+                evidence = { punts = 3, ios = 100 } }
+  t.equal(gates.judge(gates.of { steal_percent = false }, row),
+    "3.0 % of operations were punted to io-wq")
+  t.equal(gates.judge(gates.of(), { drift = { steal_percent = 7.5 } }),
+    "the hypervisor took 7.5 % of the CPU time")
+  t.equal(gates.judge(gates.of { steal_percent = 10, punts_percent = 5 }, row), nil)
+  t.equal(gates.judge(gates.of(false), row), nil)
+  t.contains(gates.judge(gates.of(), { evidence = { application_bytes = 1000,
+    device_bytes = 100 } }),
+    "differ by 90.0 %")
+  t.raises('did you mean "steal_percent"?', gates.of, { steal_percnt = 1 })
+end)
+
+t.case("a result that is saved and loaded again says the same", function()
+  local store = require "iolua.store"
+  local dir = t.run("mktemp -d"):match("%S+")
+  local r = run { factors = { width = { 1, 2, 4 }, kind = { "a", 'b,"\n' } }, replicates = 3,
+    measure = function(case, _, now)
+      return { v = case.width + now.seed % 100 / 1000, n = 2^53 | 0 }
+    end }
+  t.ok(r:save(dir .. "/r"))
+  local back = assert(store.load(dir .. "/r"))
+  t.same(back:summary(), r:summary())
+  t.equal(tostring(back:compare { factor = "width", metric = "v", smallest = "2%" }),
+    tostring(r:compare { factor = "width", metric = "v", smallest = "2%" }))
+  t.equal(select(2, store.load(dir)),
+    ("read %s/manifest.json: No such file or directory"):format(dir))
+  local again, message = r:save(dir .. "/r")
+  t.equal(again, nil)
+  t.contains(message, "holds a result already")
+  t.run("rm -rf " .. dir)
+end)
+
 t.done()
