@@ -2,16 +2,22 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "core/blk.h"
 #include "core/busy.h"
 #include "core/guard.h"
+
+#define CONFIGFS_MAGIC 0x62656570u      /* not in linux/magic.h */
 
 static int refuse(int err, char *message, size_t len, const char *text)
 {
@@ -117,15 +123,46 @@ static int block(int fd, dev_t dev, const struct guard_ask *ask, char *message, 
     return excl < 0 ? excl : keep(fd, excl, flags, message, len);
 }
 
-static int regular(const struct stat *st, const struct guard_ask *ask, char *message, size_t len)
+/* Is fd a file that the kernel makes up (sysfs, efivarfs ...)? Those are no place for I/O, and
+ * some do harm when written. */
+static bool made_up(int fd)
+{
+    static const unsigned kinds[] = {
+        PROC_SUPER_MAGIC, SYSFS_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC, SECURITYFS_MAGIC,
+        EFIVARFS_MAGIC, CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, BPF_FS_MAGIC, CONFIGFS_MAGIC,
+    };
+    struct statfs fs;
+
+    if (fstatfs(fd, &fs) < 0)
+        return false;
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if ((unsigned)fs.f_type == kinds[i])
+            return true;
+    return false;
+}
+
+static int regular(int fd, const struct stat *st, const struct guard_ask *ask, char *message,
+                   size_t len)
 {
     int err = busy_file("", st, message, len);
 
     if (err < 0)
         return err;
+    if (made_up(fd))
+        return refuse(-EPERM, message, len, "a file that the kernel makes up");
     if (ask->made || ask->overwrite)
         return 0;
     return refuse(-EPERM, message, len, "the file exists: overwrite = true lets it be written");
+}
+
+/* mem, kmem and port are the machine's own memory: 1:1, 1:2, 1:4. */
+static int character(dev_t dev, const struct guard_ask *ask, char *message, size_t len)
+{
+    if (major(dev) == 1 && (minor(dev) == 1 || minor(dev) == 2 || minor(dev) == 4))
+        return refuse(-EPERM, message, len, "the machine's memory");
+    if (ask->overwrite)
+        return 0;
+    return refuse(-EPERM, message, len, "a character device: overwrite = true lets it be written");
 }
 
 int guard_write(int fd, const struct guard_ask *ask, char *message, size_t len)
@@ -136,13 +173,11 @@ int guard_write(int fd, const struct guard_ask *ask, char *message, size_t len)
     if (fstat(fd, &st) < 0)
         return refuse(-errno, message, len, strerrordesc_np(errno));
     if (S_ISREG(st.st_mode))
-        return regular(&st, ask, message, len);
+        return regular(fd, &st, ask, message, len);
     if (S_ISBLK(st.st_mode))
         return block(fd, st.st_rdev, ask, message, len);
     if (S_ISCHR(st.st_mode))
-        return ask->overwrite ? 0
-            : refuse(-EPERM, message, len, "a character device: overwrite = true lets it be "
-                     "written");
+        return character(st.st_rdev, ask, message, len);
     if (S_ISDIR(st.st_mode))
         return refuse(-EISDIR, message, len, "a directory");
     return refuse(-EINVAL, message, len, S_ISFIFO(st.st_mode) ? "a pipe" : "a socket");

@@ -389,6 +389,17 @@ static void files_need_leave(void)
     unlink(fifo);
 }
 
+static void files_of_the_kernel_are_no_target(void)
+{
+    CHECK_INT(ask("/proc/sys/vm/swappiness", true, NULL), -EPERM);
+    CHECK_SAYS("a file that the kernel makes up");
+    CHECK_INT(ask("/sys/kernel/mm/transparent_hugepage/enabled", true, NULL), -EPERM);
+    if (access("/dev/mem", R_OK) == 0) {
+        CHECK_INT(ask("/dev/mem", true, NULL), -EPERM);
+        CHECK_SAYS("the machine's memory");
+    }
+}
+
 static int may_create(const char *path)
 {
     return guard_create(path, message, sizeof message);
@@ -440,6 +451,7 @@ int main(void)
     ROOT_CASE(other_signatures_are_found);
     ROOT_CASE(a_read_only_device_is_refused);
     CASE(files_need_leave);
+    CASE(files_of_the_kernel_are_no_target);
     CASE(no_file_is_made_in_dev);
     sh("rm -r %s", folder);
     return DONE();
