@@ -4,21 +4,20 @@
  * Raw integers in, raw integers out: lua/iolua/job.lua checks options and derives rates.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "bind/bind.h"
-#include "bind/lhist.h"
+#include "bind/lresult.h"
+#include "bind/lworker.h"
 #include "bind/open.h"
 #include "core/crew.h"
+#include "core/hist.h"
 #include "core/ring.h"
-#include "core/sim.h"
 
 #define CLASS "iolua.crew"
 
 struct lcrew {
     struct crew *crew;          /* NULL before the start and once closed */
     struct crew_spec *specs;    /* n of them, for the life of the crew */
-    struct sim_spec *sims;
 };
 
 static struct crew *check(lua_State *L)
@@ -34,110 +33,11 @@ static int lcrew_close(lua_State *L)    /* also __close and __gc */
     struct lcrew *ud = luaL_checkudata(L, 1, CLASS);
     struct lcrew old = *ud;
 
-    *ud = (struct lcrew){ NULL, NULL, NULL };
+    *ud = (struct lcrew){ NULL, NULL };
     if (old.crew)
         crew_close(old.crew);
     free(old.specs);
-    free(old.sims);
     return 0;
-}
-
-static uint64_t u64(lua_State *L, const char *key, lua_Integer def)
-{
-    return (uint64_t)bind_field(L, 2, key, 0, LUA_MAXINTEGER, def);
-}
-
-static enum rig_engine engine(lua_State *L)
-{
-    static const char *const names[] = { "auto", "io_uring", "threads", "sync", "sim", NULL };
-    const char *name = bind_stringfield(L, 2, "engine");
-
-    for (int i = 0; names[i]; i++)
-        if (name && strcmp(name, names[i]) == 0)
-            return (enum rig_engine)i;
-    luaL_argcheck(L, name == NULL, 2, "engine is not one of auto, io_uring, threads, sync, sim");
-    return RIG_AUTO;
-}
-
-static enum load_order order(lua_State *L)
-{
-    if (bind_flag(L, 2, "norepeat"))
-        return LOAD_NOREPEAT;
-    return bind_flag(L, 2, "random") ? LOAD_RANDOM : LOAD_SEQUENTIAL;
-}
-
-/* The file in field `file` of the worker's table, NULL for nil. */
-static struct file *file(lua_State *L)
-{
-    struct file *f;
-
-    lua_getfield(L, 2, "file");
-    f = lua_isnil(L, -1) ? NULL : lfile_check(L, lua_gettop(L));
-    lua_pop(L, 1);
-    return f;
-}
-
-static void read_load(lua_State *L, struct load_spec *s)
-{
-    s->order = order(L);
-    s->nop = bind_flag(L, 2, "nop");
-    s->read_percent = (unsigned)bind_field(L, 2, "read_percent", 0, 100, 100);
-    s->offset = u64(L, "offset", 0);
-    s->size = u64(L, "size", 0);
-    s->bs = (uint32_t)bind_field(L, 2, "bs", 1, IO_LEN_MAX, 4096);
-    s->seed = u64(L, "seed", 1);
-    s->stream = (unsigned)bind_field(L, 2, "stream", 0, CREW_MAX, 0);
-}
-
-static void read_rig(lua_State *L, struct rig_spec *s, const struct load_spec *load)
-{
-    s->engine = engine(L);
-    s->file = file(L);
-    s->iodepth = (unsigned)bind_field(L, 2, "iodepth", 1, JOB_DEPTH_MAX, 1);
-    s->bs = load->bs;
-    s->data = !load->nop;
-    s->node = (int)bind_field(L, 2, "node", -1, 4095, -1);
-    s->seed = load->seed;
-    s->stream = load->stream;
-    s->sqpoll = bind_flag(L, 2, "sqpoll");
-    s->iopoll = bind_flag(L, 2, "iopoll");
-    s->sq_cpu = (int)bind_field(L, 2, "sq_cpu", -1, CPUSET_CPUS - 1, -1);
-    s->registered = bind_flag(L, 2, "registered");
-}
-
-static void read_job(lua_State *L, struct job_spec *s)
-{
-    read_load(L, &s->load);
-    read_rig(L, &s->rig, &s->load);
-    s->batch = (unsigned)bind_field(L, 2, "batch", 0, JOB_DEPTH_MAX, 0);
-    s->ramp_ns = u64(L, "ramp_ns", 0);
-    s->runtime_ns = u64(L, "runtime_ns", 0);
-    s->number_ios = u64(L, "number_ios", LUA_MAXINTEGER);
-    s->fsync_every = (unsigned)bind_field(L, 2, "fsync_every", 0, INT32_MAX, 0);
-    s->datasync = bind_flag(L, 2, "datasync");
-    s->end_fsync = bind_flag(L, 2, "end_fsync");
-    s->continue_on_error = bind_flag(L, 2, "continue_on_error");
-    s->clock_each = bind_flag(L, 2, "clock_each");
-}
-
-static void read_cpus(lua_State *L, struct crew_spec *s)
-{
-    const char *text = bind_stringfield(L, 2, "cpus");
-    char message[256];
-
-    s->pinned = text != NULL;
-    if (text && cpuset_parse(&s->cpus, text, strlen(text), message, sizeof message) < 0)
-        luaL_argerror(L, 2, lua_pushstring(L, message));
-}
-
-static void read_sim(lua_State *L, struct crew_spec *s, struct sim_spec *sim)
-{
-    if (s->job.rig.engine != RIG_SIM)
-        return;
-    sim->channels = (unsigned)bind_field(L, 2, "sim_channels", 1, 4096, 1);
-    sim->service_ns = u64(L, "sim_service_ns", 0);
-    sim->size = u64(L, "sim_size", 0);
-    s->job.rig.sim = sim;
 }
 
 /* job.start { worker, worker, ... } -> crew | nil, message, errno */
@@ -153,19 +53,15 @@ static int lcrew_start(lua_State *L)
     lua_settop(L, 1);
     lua_pushnil(L);                             /* workers (place of a worker's table) */
     ud = lua_newuserdatauv(L, sizeof *ud, 0);   /* workers nil crew */
-    *ud = (struct lcrew){ NULL, NULL, NULL };
+    *ud = (struct lcrew){ NULL, NULL };
     luaL_setmetatable(L, CLASS);
     ud->specs = calloc((size_t)n, sizeof *ud->specs);
-    ud->sims = calloc((size_t)n, sizeof *ud->sims);
-    if (!ud->specs || !ud->sims)
+    if (!ud->specs)
         return luaL_error(L, "not enough memory");
     for (lua_Integer i = 0; i < n; i++) {
         lua_geti(L, 1, i + 1);
         lua_replace(L, 2);                      /* workers worker crew */
-        luaL_checktype(L, 2, LUA_TTABLE);
-        read_job(L, &ud->specs[i].job);
-        read_cpus(L, &ud->specs[i]);
-        read_sim(L, &ud->specs[i], &ud->sims[i]);
+        lworker_read(L, 2, &ud->specs[i]);
     }
     err = crew_start(&ud->crew, ud->specs, (unsigned)n);
     return err < 0 ? bind_fail(L, err, "job") : 1;
@@ -207,62 +103,6 @@ static int lcrew_join(lua_State *L)
     return 1;
 }
 
-static void set_u64(lua_State *L, const char *key, uint64_t value)
-{
-    bind_pushu64(L, value);
-    lua_setfield(L, -2, key);
-}
-
-/* Push { ios, bytes, short, errors, lat } */
-static void push_side(lua_State *L, const struct job_count *c)
-{
-    lua_createtable(L, 0, 5);
-    set_u64(L, "ios", c->ios);
-    set_u64(L, "bytes", c->bytes);
-    set_u64(L, "short", c->short_ios);
-    set_u64(L, "errors", c->errors);
-    *lhist_push(L) = c->lat;
-    lua_setfield(L, -2, "lat");
-}
-
-static void push_error(lua_State *L, const struct job_result *r)
-{
-    static const char *const side[] = { "read", "write", "fsync" };
-
-    lua_createtable(L, 0, 4);
-    lua_pushinteger(L, -r->error);
-    lua_setfield(L, -2, "errno");
-    lua_pushstring(L, bind_reason(r->error));
-    lua_setfield(L, -2, "reason");
-    lua_pushstring(L, side[r->error_side]);
-    lua_setfield(L, -2, "operation");
-    set_u64(L, "offset", r->error_pos);
-    lua_setfield(L, -2, "error");
-}
-
-/* Push the result as a table of integers. */
-static void push_result(lua_State *L, const struct job_result *r)
-{
-    static const char *const names[JOB_SIDES] = { "read", "write", "sync" };
-
-    lua_createtable(L, 0, 16);
-    for (unsigned i = 0; i < JOB_SIDES; i++) {
-        push_side(L, &r->side[i]);
-        lua_setfield(L, -2, names[i]);
-    }
-    set_u64(L, "elapsed_ns", r->end > r->begin ? r->end - r->begin : 0);
-    set_u64(L, "begin_ns", r->begin);
-    set_u64(L, "end_ns", r->end);
-    lua_pushnumber(L, r->depth_mean);
-    lua_setfield(L, -2, "depth_mean");
-    set_u64(L, "user_ns", r->user_ns);
-    set_u64(L, "system_ns", r->system_ns);
-    set_u64(L, "end_fsync_ns", r->end_fsync_ns);
-    set_u64(L, "issued", r->issued);
-    if (r->error)
-        push_error(L, r);
-}
-
 /* The workers' results merged, in memory that Lua owns. */
 static struct job_result *merge(lua_State *L, const struct crew *c)
 {
@@ -289,10 +129,92 @@ static int lcrew_result(lua_State *L)
     const struct job_result *r = i ? crew_result(c, (unsigned)i - 1) : merge(L, c);
 
     if (r)
-        push_result(L, r);
+        lresult_push(L, r);
     else
         lua_pushnil(L);
     return 1;
+}
+
+/* What the paces of all workers left, merged, in memory that Lua owns; NULL: closed loops. */
+static struct pace_result *merge_pace(lua_State *L, const struct crew *c)
+{
+    struct pace_result *sum = lua_newuserdatauv(L, sizeof *sum, 0);
+    bool first = true;
+
+    for (unsigned i = 0; i < crew_count(c); i++) {
+        const struct pace_result *r = crew_paced(c, i);
+
+        if (r && first)
+            *sum = *r;
+        else if (r)
+            pace_merge(sum, r);
+        first = first && !r;
+    }
+    return first ? NULL : sum;
+}
+
+/* crew:paced([i]) -> table of worker i (from 1), or of all merged; nil for closed loops */
+static int lcrew_paced(lua_State *L)
+{
+    struct crew *c = check(L);
+    lua_Integer i = bind_optrange(L, 2, 1, crew_count(c), 0);
+    const struct pace_result *r = i ? crew_paced(c, (unsigned)i - 1) : merge_pace(L, c);
+
+    if (r)
+        lresult_push_pace(L, r);
+    else
+        lua_pushnil(L);
+    return 1;
+}
+
+/* crew:intervals() -> how many intervals all workers have ended */
+static int lcrew_intervals(lua_State *L)
+{
+    bind_pushu64(L, crew_intervals(check(L)));
+    return 1;
+}
+
+/* crew:interval(i) -> table of interval i (from 1) over all workers */
+static int lcrew_interval(lua_State *L)
+{
+    struct crew *c = check(L);
+    uint64_t i = (uint64_t)bind_checkrange(L, 2, 1, LUA_MAXINTEGER) - 1;
+    struct job_count *sum = lua_newuserdatauv(L, JOB_SIDES * sizeof *sum, 0);
+    struct series_point p;
+
+    luaL_argcheck(L, i < crew_intervals(c), 2, "no such interval yet");
+    crew_interval(&p, sum, c, i);
+    lresult_push_point(L, sum, p.begin, p.end, p.depth_mean);
+    return 1;
+}
+
+/* crew:seen(n): so many intervals were dealt with (watched crews) */
+static int lcrew_seen(lua_State *L)
+{
+    struct crew *c = check(L);
+
+    crew_seen(c, (uint64_t)bind_checkrange(L, 2, 0, LUA_MAXINTEGER));
+    return 0;
+}
+
+/* crew:ended() -> have all workers ended? */
+static int lcrew_ended(lua_State *L)
+{
+    lua_pushboolean(L, crew_ended(check(L)));
+    return 1;
+}
+
+/* crew:control(rate, depth, read_percent): what is nil stays; the rate is of each worker */
+static int lcrew_control(lua_State *L)
+{
+    struct crew *c = check(L);
+    double rate = luaL_optnumber(L, 2, 0);
+    unsigned depth = (unsigned)bind_optrange(L, 3, 1, JOB_DEPTH_MAX, 0);
+    int percent = (int)bind_optrange(L, 4, 0, 100, -1);
+
+    luaL_argcheck(L, rate >= 0 && rate <= PACE_RATE_MAX, 2, "rate out of range");
+    crew_control(c, rate, depth, percent);
+    return 0;
 }
 
 /* crew:rig(i) -> engine, note, fixed file, fixed memory, depth; nil if it has none */
@@ -329,6 +251,12 @@ static const luaL_Reg methods[] = {
     { "stop", lcrew_stop },
     { "join", lcrew_join },
     { "result", lcrew_result },
+    { "paced", lcrew_paced },
+    { "intervals", lcrew_intervals },
+    { "interval", lcrew_interval },
+    { "seen", lcrew_seen },
+    { "ended", lcrew_ended },
+    { "control", lcrew_control },
     { "rig", lcrew_rig },
     { "close", lcrew_close },
     { NULL, NULL },

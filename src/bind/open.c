@@ -25,6 +25,7 @@ static const luaL_Reg modules[] = {
     { "run", lrun_open },
     { "term", lterm_open },
     { "spawn", lspawn_open },
+    { "sim", lsim_open },
     { "spot", lspot_open },
     { "topo", ltopo_open },
     { "fiber", lfiber_open },           /* after the classes whose methods wait */

@@ -27,6 +27,7 @@ int lrng_open(lua_State *L);
 int lrun_open(lua_State *L);
 int lterm_open(lua_State *L);
 int lspawn_open(lua_State *L);
+int lsim_open(lua_State *L);
 int lspot_open(lua_State *L);
 int ltopo_open(lua_State *L);
 

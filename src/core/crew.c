@@ -8,40 +8,18 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "core/crew.h"
+#include "core/crewself.h"
 #include "core/place.h"
+#include "core/sim.h"
 
-#define CACHE_LINE 64
-
-struct worker {
-    struct crew *crew;
-    struct crew_spec spec;
-    pthread_t thread;
-    bool started;
-    struct job *job;            /* NULL until opened */
-    int err;
-    char message[CREW_TEXT];
-    _Alignas(CACHE_LINE) struct job_live live;
-};
-
-struct crew {
-    struct worker *workers;
-    unsigned n;
-    bool simulated, joined;
-    int fd;
-    pthread_mutex_t lock;
-    pthread_cond_t turn;
-    unsigned arrived, running;  /* at the start line; not yet ended */
-    bool failed;                /* somebody cannot start: nobody does */
-    uint64_t start;
-};
-
-static void open_worker(struct worker *w)
+void crew_open_worker(struct worker *w)
 {
-    if (w->spec.pinned)
+    if (w->spec.pinned && !w->crew->simulated)
         w->err = place_pin(&w->spec.cpus, w->message, sizeof w->message);
     if (w->err == 0)
         w->err = job_open(&w->job, &w->spec.job, w->message, sizeof w->message);
+    if (w->err == 0 && w->spec.hook.open)
+        w->err = w->spec.hook.open(w->spec.hook.arg, w->job, w->message, sizeof w->message);
 }
 
 /* Wait at the start line until all have arrived. Returns false when one of them failed. */
@@ -62,29 +40,71 @@ static bool line_up(struct crew *c, bool fit)
     return go;
 }
 
-static void leave(struct crew *c, unsigned n)
+void crew_wake_watcher(struct crew *c)
 {
     uint64_t one = 1;
+
+    if (write(c->fd, &one, sizeof one) < 0)
+        return;                 /* cannot fail: the counter is far from full */
+}
+
+void crew_leave(struct crew *c, unsigned n)
+{
     bool last;
 
     pthread_mutex_lock(&c->lock);
     c->running -= n;
     last = c->running == 0;
     pthread_mutex_unlock(&c->lock);
-    if (last && write(c->fd, &one, sizeof one) < 0)
-        return;                 /* cannot fail: an empty counter */
+    if (last)
+        crew_wake_watcher(c);
 }
 
-static void finish(struct worker *w, int err)
+void crew_start_job(struct worker *w, uint64_t start)
+{
+    job_start(w->job, start);
+    atomic_store_explicit(&w->shown, w->job, memory_order_release);
+}
+
+/* A worker's error is the engine's, unless a hook has said why. */
+void crew_finish(struct worker *w, int err)
 {
     const struct job_result *r = job_result(w->job);
 
+    atomic_store_explicit(&w->ended, true, memory_order_release);
     if (err < 0) {
         w->err = err;
-        snprintf(w->message, sizeof w->message, err == -ETIME
-                 ? "%llu requests did not come back: %s" : "engine stopped with %llu requests "
-                 "in flight: %s", (unsigned long long)r->stuck, strerrordesc_np(-err));
+        if (w->message[0] == 0)
+            snprintf(w->message, sizeof w->message, err == -ETIME
+                     ? "%llu requests did not come back: %s" : "engine stopped with %llu "
+                     "requests in flight: %s", (unsigned long long)r->stuck,
+                     strerrordesc_np(-err));
     }
+}
+
+int crew_step(struct worker *w)
+{
+    const struct crew_hook *h = &w->spec.hook;
+
+    if (!h->open)
+        return job_step(w->job, &w->live);
+    return h->step(h->arg, w->job, &w->live, w->message, sizeof w->message);
+}
+
+/* The rounds of a worker whose intervals somebody looks at. */
+static int work_watched(struct worker *w)
+{
+    uint64_t n, told = 0;
+    int err;
+
+    do {
+        err = crew_step(w);
+        n = series_count(job_series(w->job));
+        if (n > told)
+            crew_wake_watcher(w->crew);
+        told = n;
+    } while (err > 0);
+    return err;
 }
 
 static void *work(void *arg)
@@ -93,65 +113,22 @@ static void *work(void *arg)
     struct crew *c = w->crew;
     int err;
 
-    open_worker(w);
+    crew_open_worker(w);
     if (line_up(c, w->err == 0)) {
-        job_start(w->job, c->start);
-        do
-            err = job_step(w->job, &w->live);
-        while (err > 0);
-        finish(w, err);
+        crew_start_job(w, c->start);
+        if (w->spec.watched)
+            err = work_watched(w);
+        else if (w->spec.hook.open)
+            while ((err = crew_step(w)) > 0)
+                continue;
+        else
+            while ((err = job_step(w->job, &w->live)) > 0)
+                continue;
+        crew_finish(w, err);
     } else if (w->job) {
         job_result(w->job);             /* closes the engine in its own thread */
     }
-    leave(c, 1);
-    return NULL;
-}
-
-/* The worker whose clock is behind all others', NULL when all have ended. */
-static struct worker *earliest(struct crew *c, const bool *ended)
-{
-    struct worker *best = NULL;
-    uint64_t at = UINT64_MAX;
-
-    for (unsigned i = 0; i < c->n; i++)
-        if (!ended[i] && job_now(c->workers[i].job) < at) {
-            best = &c->workers[i];
-            at = job_now(best->job);
-        }
-    return best;
-}
-
-static void simulate(struct crew *c, bool *ended)
-{
-    struct worker *w;
-    int err;
-
-    for (unsigned i = 0; i < c->n; i++)
-        job_start(c->workers[i].job, 0);
-    while ((w = earliest(c, ended)) != NULL) {
-        err = job_step(w->job, &w->live);
-        if (err > 0)
-            continue;
-        ended[w - c->workers] = true;
-        finish(w, err);
-    }
-}
-
-static void *work_simulated(void *arg)
-{
-    struct crew *c = arg;
-    bool *ended = calloc(c->n, sizeof *ended);
-
-    for (unsigned i = 0; i < c->n; i++) {
-        open_worker(&c->workers[i]);
-        c->failed = c->failed || c->workers[i].err < 0;
-    }
-    if (!ended)
-        c->workers[0].err = -ENOMEM;
-    else if (!c->failed)
-        simulate(c, ended);
-    free(ended);
-    leave(c, c->n);
+    crew_leave(c, 1);
     return NULL;
 }
 
@@ -186,7 +163,7 @@ static void start_workers(struct crew *c)
         if (++c->arrived == c->n)
             pthread_cond_broadcast(&c->turn);
         pthread_mutex_unlock(&c->lock);
-        leave(c, 1);
+        crew_leave(c, 1);
     }
 }
 
@@ -209,6 +186,7 @@ static struct crew *allocate(unsigned n)
     memset(c->workers, 0, n * sizeof *c->workers);
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->turn, NULL);
+    pthread_cond_init(&c->watched, NULL);
     return c;
 }
 
@@ -226,13 +204,16 @@ int crew_start(struct crew **out, const struct crew_spec *specs, unsigned n)
         c->workers[i].spec = specs[i];
         if (specs[i].job.rig.file)
             file_ref(specs[i].job.rig.file);
+        if (specs[i].job.rig.sim)
+            sim_device_ref(specs[i].job.rig.sim);
+        atomic_init(&c->workers[i].live.read_percent, -1);
         c->simulated = c->simulated || specs[i].job.rig.engine == RIG_SIM;
     }
     *out = c;
     if (!c->simulated)
         start_workers(c);
-    else if (start_thread(&c->workers[0], work_simulated, c) < 0)
-        leave(c, n);
+    else if (start_thread(&c->workers[0], crew_simulate, c) < 0)
+        crew_leave(c, n);
     return 0;
 }
 
@@ -254,6 +235,33 @@ void crew_stop(struct crew *c)
 {
     for (unsigned i = 0; i < c->n; i++)
         atomic_store_explicit(&c->workers[i].live.stop, true, memory_order_relaxed);
+    pthread_mutex_lock(&c->lock);
+    pthread_cond_broadcast(&c->watched);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void crew_seen(struct crew *c, uint64_t intervals)
+{
+    uint64_t drop;
+
+    if (read(c->fd, &drop, sizeof drop) < 0)
+        drop = 0;               /* it was empty: nothing to take */
+    pthread_mutex_lock(&c->lock);
+    c->seen = intervals;
+    if (c->running == 0)
+        crew_wake_watcher(c);        /* it stays readable at the end */
+    pthread_cond_broadcast(&c->watched);
+    pthread_mutex_unlock(&c->lock);
+}
+
+bool crew_ended(struct crew *c)
+{
+    bool ended;
+
+    pthread_mutex_lock(&c->lock);
+    ended = c->running == 0;
+    pthread_mutex_unlock(&c->lock);
+    return ended;
 }
 
 int crew_join(struct crew *c, char *message, size_t len)
@@ -285,6 +293,11 @@ const struct rig *crew_rig(const struct crew *c, unsigned i)
     return c->workers[i].job ? job_rig(c->workers[i].job) : NULL;
 }
 
+const struct pace_result *crew_paced(const struct crew *c, unsigned i)
+{
+    return c->workers[i].job && !c->failed ? job_paced(c->workers[i].job) : NULL;
+}
+
 void crew_close(struct crew *c)
 {
     char message[CREW_TEXT];
@@ -295,9 +308,12 @@ void crew_close(struct crew *c)
         if (c->workers[i].job)
             job_close(c->workers[i].job);
         file_unref(c->workers[i].spec.job.rig.file);
+        sim_device_unref(c->workers[i].spec.job.rig.sim);
     }
+    sim_world_close(c->world);
     pthread_mutex_destroy(&c->lock);
     pthread_cond_destroy(&c->turn);
+    pthread_cond_destroy(&c->watched);
     close(c->fd);
     free(c->workers);
     free(c);

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "core/jobself.h"
+#include "core/sim.h"
 
 static struct cpu_time cpu_time(struct job *j)
 {
@@ -84,6 +85,8 @@ static void set_requests(struct job *j)
     j->memory = j->rig.memory ? (uintptr_t)j->rig.memory->mem : 0;
     j->stride = j->rig.memory ? j->rig.stride : 0;
     j->base.fd = j->rig.fixed_file ? 0 : j->spec->rig.file ? j->spec->rig.file->fd : -1;
+    if (j->rig.engine == &sim_engine)
+        j->base.fd = j->rig.sim;
     j->base.req_flags = j->rig.fixed_file ? IO_FIXED_FILE : 0;
     if (j->nop) {
         j->base = (struct io_req){ .fd = -1 };

@@ -68,13 +68,14 @@ static int open_sync(struct rig *r, char *message, size_t len)
 static int open_sim(struct rig *r, const struct rig_spec *spec, char *message, size_t len)
 {
     struct sim *s;
-    int err = sim_open(&s, spec->sim, spec->iodepth);
+    int err = sim_open(&s, spec->world, spec->seed, spec->iodepth);
 
     if (err < 0)
         return fail(message, len, "simulated device", err);
     r->engine = &sim_engine;
     r->self = s;
-    return 0;
+    r->sim = sim_device(s, spec->sim);
+    return r->sim < 0 ? fail(message, len, "simulated device", r->sim) : 0;
 }
 
 static bool needs_ring(const struct rig_spec *spec)
@@ -167,7 +168,7 @@ int rig_open(struct rig *r, const struct rig_spec *spec, char *message, size_t l
 
     *r = (struct rig){ .depth = spec->iodepth };
     err = open_engine(r, spec, message, len);
-    if (err == 0 && spec->data)
+    if (err == 0 && spec->data && spec->engine != RIG_SIM)
         err = open_memory(r, spec, message, len);
     if (err < 0) {
         rig_close(r, 0);

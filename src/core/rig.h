@@ -16,11 +16,13 @@ enum rig_engine { RIG_AUTO, RIG_RING, RIG_THREADS, RIG_SYNC, RIG_SIM };
 
 #define RIG_TEXT 160
 
-struct sim_spec;
+struct sim_device;
+struct sim_world;
 
 struct rig_spec {
     enum rig_engine engine;     /* RIG_AUTO: io_uring, else threads */
-    const struct sim_spec *sim; /* of RIG_SIM */
+    struct sim_device *sim;     /* of RIG_SIM */
+    struct sim_world *world;    /* of RIG_SIM: whom it shares the clock with; NULL: nobody */
     struct file *file;          /* NULL for simulated targets and no-ops */
     unsigned iodepth;
     uint32_t bs;
@@ -39,6 +41,7 @@ struct rig {
     bool ring;                  /* the engine is io_uring: self is a struct ring */
     struct buf *memory;
     size_t stride;              /* from one slot's memory to the next */
+    int sim;                    /* of a simulated device: what requests call it */
     bool fixed_file, fixed_memory;
     unsigned depth;             /* requests in flight at most: iodepth, or less by the engine */
     char note[RIG_TEXT];        /* why this engine, or what could not be registered; "" */

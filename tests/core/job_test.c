@@ -7,14 +7,25 @@
 #include "check.h"
 #include "core/clock.h"
 #include "core/crew.h"
-#include "core/sim.h"
+#include "core/simdevice.h"
 #include "scratch.h"
 
 #define MS 1000000ull
 
 static char message[CREW_TEXT];
 
-static struct crew_spec sim_worker(const struct sim_spec *sim, unsigned iodepth)
+/* A device of 1 GiB, of which the jobs of one case share the description. */
+static struct sim_device *device(unsigned channels, uint64_t service_ns)
+{
+    struct sim_device_spec spec = { .size = 1 << 30, .channels = channels,
+                                    .service = { SIM_FIXED, service_ns, 0 } };
+    struct sim_device *d = NULL;
+
+    CHECK_INT(sim_device_new(&d, &spec, NULL), 0);
+    return d;
+}
+
+static struct crew_spec sim_worker(struct sim_device *sim, unsigned iodepth)
 {
     struct crew_spec s = { 0 };
 
@@ -55,11 +66,11 @@ static struct job_result *run(const struct crew_spec *specs, unsigned n, int *er
 static void the_window_is_closed_at_its_start_and_open_at_its_end(void)
 {
     static const unsigned depths[] = { 1, 7, 128 };
-    struct sim_spec sim = { 1, 250000, 1 << 30 };
+    struct sim_device *sim = device(1, 250000);
 
     for (unsigned i = 0; i < 3; i++) {
         for (unsigned ramp = 0; ramp < 2; ramp++) {
-            struct crew_spec s = sim_worker(&sim, depths[i]);
+            struct crew_spec s = sim_worker(sim, depths[i]);
             struct job_result *r;
             int err;
 
@@ -73,14 +84,15 @@ static void the_window_is_closed_at_its_start_and_open_at_its_end(void)
             free(r);
         }
     }
+    sim_device_unref(sim);
 }
 
 /* A closed queue of 4 channels of 1 ms at depth 32: 4000 a second; by Little's law latency is
  * depth / rate = 8 ms, exactly, once the first round is over. */
 static void a_closed_queue_obeys_littles_law(void)
 {
-    struct sim_spec sim = { 4, MS, 1 << 30 };
-    struct crew_spec s = sim_worker(&sim, 32);
+    struct sim_device *sim = device(4, MS);
+    struct crew_spec s = sim_worker(sim, 32);
     struct job_result *r;
     double mean;
     int err;
@@ -95,13 +107,14 @@ static void a_closed_queue_obeys_littles_law(void)
     CHECK(fabs(mean - 8e6) < 1);
     CHECK(fabs(r->depth_mean - 32) < 1e-9);
     free(r);
+    sim_device_unref(sim);
 }
 
 /* No window: from the first submission to the last completion, over all workers. */
 static void without_a_window_rates_span_first_submission_to_last_completion(void)
 {
-    struct sim_spec slow = { 1, 2 * MS, 1 << 30 }, fast = { 1, MS, 1 << 30 };
-    struct crew_spec s[2] = { sim_worker(&slow, 1), sim_worker(&fast, 1) };
+    struct sim_device *slow = device(1, 2 * MS), *fast = device(1, MS);
+    struct crew_spec s[2] = { sim_worker(slow, 1), sim_worker(fast, 1) };
     struct job_result *r;
     int err;
 
@@ -110,12 +123,14 @@ static void without_a_window_rates_span_first_submission_to_last_completion(void
     CHECK_INT(r->side[JOB_READ].ios, 2000);
     CHECK(job_seconds(r) == 2.0);
     free(r);
+    sim_device_unref(slow);
+    sim_device_unref(fast);
 }
 
 static void a_simulated_job_is_the_same_each_time(void)
 {
-    struct sim_spec sim = { 3, 777777, 1 << 30 };
-    struct crew_spec s = sim_worker(&sim, 17);
+    struct sim_device *sim = device(3, 777777);
+    struct crew_spec s = sim_worker(sim, 17);
     struct job_result *a, *b;
     int err;
 
@@ -128,12 +143,13 @@ static void a_simulated_job_is_the_same_each_time(void)
     CHECK(a->side[JOB_READ].ios > 6800 && a->side[JOB_READ].ios < 7200);   /* 4 sigma: 183 */
     free(a);
     free(b);
+    sim_device_unref(sim);
 }
 
 static void an_fsync_follows_every_nth_write(void)
 {
-    struct sim_spec sim = { 1, MS, 1 << 30 };
-    struct crew_spec s = sim_worker(&sim, 1);
+    struct sim_device *sim = device(1, MS);
+    struct crew_spec s = sim_worker(sim, 1);
     struct job_result *r;
     int err;
 
@@ -145,6 +161,7 @@ static void an_fsync_follows_every_nth_write(void)
     CHECK_INT(r->side[JOB_SYNC].ios, 9);        /* after 10, 20 .. 90; the job ends at 100 */
     CHECK_INT(r->side[JOB_SYNC].bytes, 0);
     free(r);
+    sim_device_unref(sim);
 }
 
 static struct file *scratch(struct file_options o, size_t bytes, char *path)
@@ -253,8 +270,8 @@ static void nothing_beyond_the_last_whole_block_is_touched(void)
 
 static void a_region_below_one_block_is_refused(void)
 {
-    struct sim_spec sim = { 1, MS, 1 << 30 };
-    struct crew_spec s = sim_worker(&sim, 1);
+    struct sim_device *sim = device(1, MS);
+    struct crew_spec s = sim_worker(sim, 1);
     struct job_result *r;
     int err;
 
@@ -263,6 +280,7 @@ static void a_region_below_one_block_is_refused(void)
     CHECK(r == NULL);
     CHECK_INT(err, -ERANGE);
     CHECK(strstr(message, "4095") != NULL);
+    sim_device_unref(sim);
 }
 
 /* If one worker cannot start, none does. */
@@ -308,12 +326,12 @@ static void a_crew_can_be_stopped(void)
 
 static void a_worker_runs_where_it_is_pinned(void)
 {
-    struct crew_spec s;
+    struct crew_spec s = file_worker(RIG_SYNC, NULL, 8192);
     struct job_result *r;
-    struct sim_spec sim = { 1, MS, 1 << 30 };
     int err;
 
-    s = sim_worker(&sim, 1);
+    s.job.load.nop = true;
+    s.job.rig.data = false;
     s.job.number_ios = 1;
     s.pinned = true;
     cpuset_zero(&s.cpus);

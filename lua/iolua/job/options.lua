@@ -1,10 +1,26 @@
 --- What a job may be told, in fio's words. Sizes in bytes, durations in ns once checked.
+local distribution = require "iolua.distribution"
+local sizes = require "iolua.job.sizes"
+local units = require "iolua.units"
+
+local function rate(value)
+  local bytes, message = units.rate(value)
+  if bytes and bytes < 1 then return nil, "0 is no rate" end
+  return bytes, message
+end
+
+local function rate_iops(value)
+  if value > 0 and value <= 1e12 then return value end
+  return nil, ("%s is out of range: it must be over 0 and up to 1e12"):format(value)
+end
+
 return {
   target = { type = "any",
     help = "file, path or simulated device, or a list of them; worker i takes target i mod n" },
   rw = { choices = { "nop", "read", "write", "randread", "randwrite", "rw", "randrw" },
     required = true, help = "what to do; nop is the engine alone" },
-  bs = { type = "size", default = 4096, min = 1, max = 0x7ffff000, help = "bytes an operation" },
+  bs = { type = "any", default = 4096, check = sizes.parse,
+    help = "bytes an operation: \"4k\", \"4k-64k\", { [\"4k\"] = 60, [\"64k\"] = 40 }" },
   iodepth = { type = "integer", default = 1, min = 1, max = 32768,
     help = "operations in flight, each worker" },
   batch = { type = "integer", min = 1, max = 32768,
@@ -18,6 +34,23 @@ return {
   ramp_time = { type = "duration", default = 0, help = "time before anything counts" },
   rwmixread = { type = "integer", default = 50, min = 0, max = 100,
     help = "per cent of reads in rw and randrw" },
+  distribution = { type = "string", check = function(text)
+      local spec, message = distribution.parse(text)
+      return spec and text, message
+    end,
+    help = "where operations go: \"zipf:1.2\", \"pareto:0.2\", \"zoned:60/10:40/90\" ..." },
+  scatter = { type = "boolean",
+    help = "hot places lie all over the region; default: those of zipf and pareto do" },
+  rate_iops = { type = "number", check = rate_iops,
+    help = "operations a second that each worker starts, whatever the device does" },
+  rate = { type = "any", check = rate, help = "the same in bytes a second: \"70MB/s\"" },
+  arrival = { choices = { "fixed", "poisson" }, default = "fixed",
+    help = "starts under a rate: evenly spaced, or at random with the same mean" },
+  backlog = { type = "integer", min = 0,
+    help = "operations due and not started beyond which it is overloaded; default: 1 s of them" },
+  interval = { type = "duration", min = 1000000, help = "a sample of the result for each" },
+  on_interval = { type = "function",
+    help = "called with each sample as it ends: sample:set{...}, sample:stop()" },
   norepeat = { type = "boolean", default = false, help = "random places visit each block once" },
   fsync = { type = "integer", default = 0, min = 0, help = "fsync after that many writes" },
   fdatasync = { type = "integer", default = 0, min = 0,

@@ -1,4 +1,7 @@
 --- From checked options and open targets to one table of integers for each worker.
+local distribution = require "iolua.distribution"
+local sizes = require "iolua.job.sizes"
+
 local plan = {}
 
 local UNBOUNDED = math.maxinteger
@@ -25,14 +28,15 @@ end
 -- Direct I/O goes by whole blocks of the device: refused here, before anything is submitted.
 local function check_alignment(o, target)
   if o.rw == "nop" or not target.direct or not target:direct() then return true end
-  local block = target:block_size()
-  for _, key in ipairs { "bs", "offset" } do
-    if o[key] % block ~= 0 then
-      return failure("%s = %d is no multiple of %d, the block size of %s with direct I/O",
-        key, o[key], block, target:path())
-    end
+  local block, odd = target:block_size(), nil
+  local function check(key, value)
+    if value % block ~= 0 then odd = odd or { key, value } end
   end
-  return true
+  sizes.each(o.sizes, function(bytes) check("bs", bytes) end)
+  check("offset", o.offset)
+  if not odd then return true end
+  return failure("%s = %d is no multiple of %d, the block size of %s with direct I/O",
+    odd[1], odd[2], block, target:path())
 end
 
 local function check_writable(o, target)
@@ -52,12 +56,28 @@ local function share(offset, size, bs, i, n)
   return offset + first * bs, i == n - 1 and size - first * bs or each * bs
 end
 
--- How many operations a worker issues.
+-- How many operations a worker issues, and bytes where sizes are mixed (0: no limit).
 local function operations(o, size)
-  if o.number_ios then return o.number_ios end
+  if o.number_ios then return o.number_ios, 0 end
+  if o.sizes.mix then return UNBOUNDED, o.io_size or o.runtime and 0 or size end
   if o.io_size then return math.max(1, o.io_size // o.bs) end
   if o.runtime then return UNBOUNDED end
   return size // o.bs
+end
+
+-- The fields of an open loop. The bytes of a mix count by its smallest size for the backlog.
+local function add_pace(o, worker)
+  local rate = o.rate_iops or o.rate
+  if not rate then return end
+  worker.rate, worker.rate_of_bytes, worker.poisson = rate, o.rate ~= nil, o.arrival == "poisson"
+  local iops = o.rate_iops or o.rate / o.bs
+  worker.backlog = o.backlog or math.max(o.iodepth, math.ceil(iops))
+end
+
+local function add_places(o, worker)
+  if not o.distribution then return end
+  worker.distribution = distribution.parse(o.distribution, o.scatter)
+  worker.distribution.scatter_seed = o.seed
 end
 
 local READ_PERCENT = { nop = 100, read = 100, randread = 100, write = 0, randwrite = 0 }
@@ -65,7 +85,7 @@ local READ_PERCENT = { nop = 100, read = 100, randread = 100, write = 0, randwri
 -- What all workers share.
 local function common(o)
   local every = o.fsync > 0 and o.fsync or o.fdatasync
-  return {
+  local worker = {
     nop = o.rw == "nop", random = o.rw:find("^rand") ~= nil,
     norepeat = o.norepeat and o.rw:find("^rand") ~= nil,
     read_percent = READ_PERCENT[o.rw] or o.rwmixread,
@@ -75,7 +95,12 @@ local function common(o)
     continue_on_error = o.continue_on_error, clock_each = o.clock == "each",
     node = o.mem.node or -1, sqpoll = o.ring.sqpoll, sq_cpu = o.ring.sq_cpu or -1,
     iopoll = o.ring.iopoll, registered = o.ring.registered,
+    sizes = o.sizes.mix, bs_max = o.sizes.max, interval_ns = o.interval or 0,
+    watched = o.on_interval ~= nil,
   }
+  add_pace(o, worker)
+  add_places(o, worker)
+  return worker
 end
 
 local function cpu_of(o, i)
@@ -86,8 +111,7 @@ end
 
 local function add_target(worker, target)
   if target.simulated then
-    worker.engine, worker.sim_channels = "sim", target.channels
-    worker.sim_service_ns, worker.sim_size = target.service_ns, target.bytes
+    worker.engine, worker.sim = "sim", target.handle
   else
     worker.file = target
   end
@@ -97,7 +121,7 @@ end
 local function worker_for(o, targets, i)
   local worker, target = common(o), targets[i % math.max(1, #targets) + 1]
   worker.stream, worker.cpus = i, cpu_of(o, i)
-  worker.number_ios = operations(o, 0)
+  worker.number_ios, worker.number_bytes = operations(o, 0)
   if not target then return worker end
   local offset, size, errno = region(o, target)
   if not offset then return nil, size, errno end
@@ -106,7 +130,7 @@ local function worker_for(o, targets, i)
   if o.rw ~= "nop" and worker.size < o.bs then
     return failure("a region of %d bytes has no block of bs = %d", worker.size, o.bs)
   end
-  worker.number_ios = operations(o, worker.size)
+  worker.number_ios, worker.number_bytes = operations(o, worker.size)
   add_target(worker, target)
   return worker
 end

@@ -3,6 +3,8 @@
 -- Nothing measured is nil, never zero. Rates are over elapsed_ns.
 local result = {}
 
+local SIDES = { "read", "write", "sync" }
+
 local function rate(count, ns)
   if count == 0 or ns == 0 then return nil end
   return count * 1e9 / ns
@@ -36,7 +38,7 @@ end
 ---@return table
 function result.of(raw)
   local r = { elapsed_ns = raw.elapsed_ns > 0 and raw.elapsed_ns or nil, cpu = cpu(raw) }
-  for _, name in ipairs { "read", "write", "sync" } do
+  for _, name in ipairs(SIDES) do
     r[name] = side(raw[name], raw.elapsed_ns)
   end
   r.depth_mean = raw.depth_mean > 0 and raw.depth_mean or nil
@@ -46,12 +48,60 @@ function result.of(raw)
   return r
 end
 
+--- One interval: what the sides did in it, and their rates.
+---@param raw table
+---@return table  begin_ns, end_ns (from the begin of the window), elapsed_ns, read, write, sync
+function result.point(raw)
+  local ns = raw.end_ns - raw.begin_ns
+  local p = { begin_ns = raw.begin_ns, end_ns = raw.end_ns, elapsed_ns = ns }
+  for _, name in ipairs(SIDES) do p[name] = side(raw[name], ns) end
+  p.depth_mean = raw.depth_mean
+  return p
+end
+
+local function overloaded(list)
+  for _, worker in ipairs(list) do
+    if worker.backlog_max > worker.backlog_limit then return true end
+  end
+  return false
+end
+
+-- "overloaded: 1000 operations/s asked, 500 achieved; 5000 behind at worst, 1000 allowed".
+local function sentence(pace)
+  return ("overloaded: %.6g %s/s asked, %.6g achieved; %d operations behind at worst, %d allowed")
+    :format(pace.asked, pace.of_bytes and "bytes" or "operations", pace.achieved or 0,
+      pace.backlog_max, pace.backlog_limit)
+end
+
+--- What an open loop adds to a result: latencies from submission beside those from the intended
+--- start, and how the starts were kept.
+---@param r table
+---@param raw table?      nil: a closed loop
+---@param workers table?  results of the workers r is the sum of
+function result.add_pace(r, raw, workers)
+  if not raw then return end
+  for _, name in ipairs(SIDES) do
+    if r[name] then r[name].service = raw[name] end
+  end
+  local done = result.ios(r)
+  if raw.of_bytes then done = result.bytes(r) end
+  local list = { raw }
+  if workers then
+    for i, worker in ipairs(workers) do list[i] = worker.pace end
+  end
+  r.slat = raw.slat
+  r.pace = { asked = raw.rate, achieved = rate(done, r.elapsed_ns or 0), of_bytes = raw.of_bytes,
+    missed = raw.missed, backlog_max = raw.backlog_max, backlog_end = raw.backlog_end,
+    backlog_limit = raw.backlog_limit, overloaded = overloaded(list) }
+  if r.pace.overloaded then r.pace.message = sentence(r.pace) end
+end
+
 --- Operations that failed.
 ---@param r table
 ---@return integer
 function result.errors(r)
   local n = 0
-  for _, name in ipairs { "read", "write", "sync" } do
+  for _, name in ipairs(SIDES) do
     n = n + (r[name] and r[name].errors or 0)
   end
   return n
@@ -62,8 +112,15 @@ end
 ---@return integer
 function result.ios(r)
   local n = 0
-  for _, name in ipairs { "read", "write", "sync" } do n = n + (r[name] and r[name].ios or 0) end
+  for _, name in ipairs(SIDES) do n = n + (r[name] and r[name].ios or 0) end
   return n
+end
+
+--- Bytes that reads and writes moved.
+---@param r table
+---@return integer
+function result.bytes(r)
+  return (r.read and r.read.bytes or 0) + (r.write and r.write.bytes or 0)
 end
 
 return result

@@ -1,0 +1,105 @@
+--- From the options of a job, as the script wrote them, to checked ones.
+local OPTIONS = require "iolua.job.options"
+local core = require "iolua.core"
+local schema = require "iolua.schema"
+
+local check = {}
+
+local function misuse(level, text, ...)
+  error(("job: " .. text):format(...), level + 1)
+end
+
+-- A list of CPU numbers from anything that names CPUs, and whether they are of a topology
+-- that is not this machine.
+local function cpu_list(cpus, level)
+  if cpus == nil then return nil end
+  local ok, set = pcall(core.cpuset.new, cpus)
+  if not ok then
+    misuse(level + 1, "cpus: %s", tostring(set):match("^bad argument .- %((.*)%)$") or set)
+  end
+  return set:list(), set:foreign()
+end
+
+-- What excludes what: { holds, message ... }.
+local function conflicts(o)
+  local random, paced = o.rw:find("^rand") ~= nil, (o.rate or o.rate_iops) ~= nil
+  local kind = o.distribution and o.distribution:match("^%a+")
+  local ordered = kind == "sequential" or kind == "stride"
+  return {
+    { o.engine == "sync" and o.iodepth > 1,
+      "engine = \"sync\" does one operation at a time: iodepth = %d must be 1", o.iodepth },
+    { o.fsync > 0 and o.fdatasync > 0, "fsync and fdatasync exclude each other" },
+    { o.batch and o.batch > o.iodepth, "batch = %s is more than iodepth = %d",
+      o.batch, o.iodepth },
+    { o.ring.sq_cpu and not o.ring.sqpoll, "ring.sq_cpu needs sqpoll = true" },
+    { o.rw == "nop" and not (o.runtime or o.number_ios),
+      "rw = \"nop\" needs a runtime or number_ios" },
+    { o.rate and o.rate_iops, "rate and rate_iops exclude each other" },
+    { o.arrival == "poisson" and not paced, "arrival = \"poisson\" needs a rate or rate_iops" },
+    { o.backlog and not paced, "backlog needs a rate or rate_iops" },
+    { paced and o.batch, "batch has no meaning under a rate" },
+    { o.rate and o.rw == "nop", "rw = \"nop\" moves no bytes: use rate_iops" },
+    { kind and not random and not ordered, "distribution = %q needs a random rw, not %q",
+      o.distribution, o.rw },
+    { kind and o.norepeat, "distribution and norepeat exclude each other" },
+    { o.scatter ~= nil and not kind, "scatter needs a distribution" },
+    { o.norepeat and random and o.sizes.mix, "norepeat needs operations of one size" },
+    { o.next and o.rw == "nop", "rw = \"nop\" has no operations to choose" },
+    { o.next and (kind or o.sizes.mix), "next chooses places and sizes itself" },
+    { o.on_interval and not o.interval, "on_interval needs an interval" },
+  }
+end
+
+--- Checked options: sizes and durations as integers, `sizes` and `bs` apart, a seed, a list of
+--- CPUs. Raises on misuse.
+---@param options table
+---@param level integer  whose fault it is, as in error()
+---@return table o
+function check.options(options, level)
+  local o = schema.check(OPTIONS, options, level + 1, "job")
+  o.sizes, o.bs = o.bs, o.bs.bytes
+  for _, c in ipairs(conflicts(o)) do
+    if c[1] then misuse(level + 1, table.unpack(c, 2)) end
+  end
+  o.seed = o.seed or math.random(0) & 0x7fffffffffffffff
+  o.cpu_list, o.foreign = cpu_list(o.cpus, level + 1)
+  return o
+end
+
+--- Are the targets what a job can run on?
+---@param o table  checked options
+---@param targets table  opened
+---@param level integer
+function check.targets(o, targets, level)
+  if #targets == 0 and o.rw ~= "nop" then misuse(level + 1, "rw = %q needs a target", o.rw) end
+  local simulated = 0
+  for i, target in ipairs(targets) do
+    local class = getmetatable(target)
+    if type(target) ~= "userdata" and not (class and target.size) then
+      misuse(level + 1, "target %d is a %s, not a file, a path or a device", i, type(target))
+    end
+    simulated = simulated + (type(target) == "table" and target.simulated and 1 or 0)
+  end
+  if simulated > 0 and simulated < #targets then
+    misuse(level + 1, "simulated and real targets cannot be mixed in one job")
+  end
+  if simulated > 0 and o.rw == "nop" then
+    misuse(level + 1, "rw = \"nop\" is of the engine alone: not for simulated devices")
+  end
+  if o.engine == "sim" and simulated == 0 then
+    misuse(level + 1, "engine = \"sim\" needs a simulated target: iolua.sim.device")
+  end
+  if simulated > 0 and o.engine ~= "sim" and o.engine ~= "auto" then
+    misuse(level + 1, "engine = %q cannot do a simulated device", o.engine)
+  end
+  if o.foreign and simulated == 0 then
+    misuse(level + 1, "cpus = %s are of a topology that is not this machine", tostring(o.cpus))
+  end
+end
+
+--- Does the job write?
+function check.writes(o)
+  return o.rw:find("write") ~= nil or o.rw:find("rw$") ~= nil
+end
+
+return check
