@@ -32,6 +32,7 @@ local PARTS = {
   job = "iolua.job",
   run = "iolua.run",
   sim = "iolua.sim",
+  array = { "iolua.core", "array", "new" },
   workload = "iolua.workload",
   program = "iolua.program",
   knee = "iolua.knee",

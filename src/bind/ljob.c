@@ -6,18 +6,23 @@
 #include <stdlib.h>
 
 #include "bind/bind.h"
+#include "bind/lhook.h"
 #include "bind/lresult.h"
 #include "bind/lworker.h"
 #include "bind/open.h"
+#include "core/clock.h"
 #include "core/crew.h"
 #include "core/hist.h"
 #include "core/ring.h"
 
 #define CLASS "iolua.crew"
+#define PATIENCE_NS 1000000000ull       /* for a hook to return, once all is to end */
 
 struct lcrew {
     struct crew *crew;          /* NULL before the start and once closed */
     struct crew_spec *specs;    /* n of them, for the life of the crew */
+    struct lhook **hooks;       /* n of them, NULL where a worker has none */
+    unsigned n;
 };
 
 static struct crew *check(lua_State *L)
@@ -28,14 +33,31 @@ static struct crew *check(lua_State *L)
     return ud->crew;
 }
 
+/* Ask all to end. A hook that does not return would keep its worker: it is interrupted. */
+static void end(struct lcrew *c)
+{
+    uint64_t deadline = clock_now() + PATIENCE_NS;
+
+    crew_stop(c->crew);
+    while (c->n > 0 && c->hooks[0] && !crew_ended(c->crew) && clock_now() < deadline)
+        clock_sleep_until(clock_now() + 1000000);
+    for (unsigned i = 0; i < c->n && !crew_ended(c->crew); i++)
+        lhook_interrupt(c->hooks[i]);
+}
+
 static int lcrew_close(lua_State *L)    /* also __close and __gc */
 {
     struct lcrew *ud = luaL_checkudata(L, 1, CLASS);
     struct lcrew old = *ud;
 
-    *ud = (struct lcrew){ NULL, NULL };
-    if (old.crew)
+    *ud = (struct lcrew){ 0 };
+    if (old.crew) {
+        end(&old);
         crew_close(old.crew);
+    }
+    for (unsigned i = 0; i < old.n; i++)
+        lhook_free(old.hooks[i]);
+    free(old.hooks);
     free(old.specs);
     return 0;
 }
@@ -53,15 +75,18 @@ static int lcrew_start(lua_State *L)
     lua_settop(L, 1);
     lua_pushnil(L);                             /* workers (place of a worker's table) */
     ud = lua_newuserdatauv(L, sizeof *ud, 0);   /* workers nil crew */
-    *ud = (struct lcrew){ NULL, NULL };
+    *ud = (struct lcrew){ 0 };
     luaL_setmetatable(L, CLASS);
     ud->specs = calloc((size_t)n, sizeof *ud->specs);
-    if (!ud->specs)
+    ud->hooks = calloc((size_t)n, sizeof *ud->hooks);
+    ud->n = ud->hooks ? (unsigned)n : 0;
+    if (!ud->specs || !ud->hooks)
         return luaL_error(L, "not enough memory");
     for (lua_Integer i = 0; i < n; i++) {
         lua_geti(L, 1, i + 1);
         lua_replace(L, 2);                      /* workers worker crew */
         lworker_read(L, 2, &ud->specs[i]);
+        lhook_read(L, 2, &ud->hooks[i], &ud->specs[i]);
     }
     err = crew_start(&ud->crew, ud->specs, (unsigned)n);
     return err < 0 ? bind_fail(L, err, "job") : 1;

@@ -5,6 +5,7 @@
 #include "bind/open.h"
 
 static const luaL_Reg modules[] = {
+    { "array", larray_open },
     { "attr", lattr_open },
     { "blk", lblk_open },
     { "buf", lbuf_open },

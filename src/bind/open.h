@@ -6,6 +6,7 @@
 
 #include <lua.h>
 
+int larray_open(lua_State *L);
 int lattr_open(lua_State *L);
 int lblk_open(lua_State *L);
 int lbuf_open(lua_State *L);

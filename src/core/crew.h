@@ -13,7 +13,7 @@
 #include "core/job.h"
 
 #define CREW_MAX 4096
-#define CREW_TEXT 256
+#define CREW_TEXT 2048         /* a hook's error has its traceback */
 
 /* Whoever chooses a hooked job's operations (bind/lhook.c). Both run in the worker's thread;
  * a failure is -errno with a sentence in message. */

@@ -46,6 +46,7 @@ struct job_spec {
     uint64_t number_bytes;      /* of a mix of sizes: bytes to issue, 0: no limit */
     uint64_t interval_ns;       /* a point of the series for each, 0: none */
     bool hooked;                /* operations come from job_give */
+    bool told;                  /* somebody asks job_told */
 };
 
 struct job_result {
@@ -75,10 +76,10 @@ struct job_live {
 
 /* An operation that a hook has chosen. */
 struct job_op {
-    enum job_side side;
-    uint32_t len;
     uint64_t pos;
     uint64_t think_ns;          /* it starts that much later than now */
+    uint32_t len;
+    uint32_t side;              /* enum job_side */
 };
 
 /* A completion as a hook is told of it. */
@@ -107,8 +108,10 @@ int job_step(struct job *j, struct job_live *live);
 /* Of a hooked job, between steps: how many operations it wants now; one more operation, of those
  * it wants; no more will come; and what completed in the last step. */
 unsigned job_wants(struct job *j);
-void job_give(struct job *j, const struct job_op *op);
+void job_give(struct job *j, enum job_side side, uint64_t pos, uint32_t len,
+              uint64_t think_ns);
 void job_end(struct job *j);
+uint64_t job_place(struct job *j);      /* the next place by the job's own order */
 const struct job_told *job_told(const struct job *j, unsigned *n);
 
 /* After the last step: ends the counting, does the final fsync, and closes the engine, in the

@@ -11,7 +11,7 @@
 bool jobrich_needed(const struct job_spec *spec)
 {
     return spec->pace.kind != PACE_NONE || spec->load.sizes.count > 0 || spec->interval_ns ||
-           spec->hooked;
+           spec->hooked || spec->told;
 }
 
 static int open_pace(struct job *j)
@@ -43,8 +43,7 @@ static int open_hook(struct job *j)
 
     r->given = calloc(j->depth, sizeof *r->given);
     r->later.heap = calloc(j->depth, sizeof *r->later.heap);
-    r->told = calloc(j->depth, sizeof *r->told);
-    return r->given && r->later.heap && r->told ? 0 : -ENOMEM;
+    return r->given && r->later.heap ? 0 : -ENOMEM;
 }
 
 int jobrich_open(struct job *j)
@@ -64,6 +63,8 @@ int jobrich_open(struct job *j)
         err = open_pace(j);
     if (err == 0 && r->hooked)
         err = open_hook(j);
+    if (err == 0 && j->spec->told && !(r->told = calloc(j->depth, sizeof *r->told)))
+        err = -ENOMEM;
     if (err == 0 && j->spec->interval_ns)
         err = open_series(r);
     return err;
@@ -120,11 +121,22 @@ unsigned job_wants(struct job *j)
     return j->left - waiting < n ? (unsigned)(j->left - waiting) : n;
 }
 
-void job_give(struct job *j, const struct job_op *op)
+/* Fields one by one: a copy of a struct that was just put together would wait for its parts. */
+void job_give(struct job *j, enum job_side side, uint64_t pos, uint32_t len, uint64_t think_ns)
 {
     struct rich *r = j->rich;
+    unsigned at = r->given_first + r->given_count++;
+    struct job_op *op = &r->given[at < j->depth ? at : at - j->depth];
 
-    r->given[(r->given_first + r->given_count++) % j->depth] = *op;
+    op->pos = pos;
+    op->think_ns = think_ns;
+    op->len = len;
+    op->side = side;
+}
+
+uint64_t job_place(struct job *j)
+{
+    return load_next(&j->load).pos;
 }
 
 void job_end(struct job *j)

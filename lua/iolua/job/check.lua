@@ -46,8 +46,18 @@ local function conflicts(o)
     { o.norepeat and random and o.sizes.mix, "norepeat needs operations of one size" },
     { o.next and o.rw == "nop", "rw = \"nop\" has no operations to choose" },
     { o.next and (kind or o.sizes.mix), "next chooses places and sizes itself" },
+    { o.bs_max and not o.next, "bs_max needs next" },
     { o.on_interval and not o.interval, "on_interval needs an interval" },
   }
+end
+
+-- next and on_complete as bytes for the workers' states.
+local function hook(o, level)
+  if not o.next and not o.on_complete then return nil end
+  local functions = { next = o.next, on_complete = o.on_complete }
+  local ok, code, arrays = pcall(require("iolua.travel").pack, functions)
+  if not ok then misuse(level + 1, "%s", code) end
+  return { code = code, arrays = arrays }
 end
 
 --- Checked options: sizes and durations as integers, `sizes` and `bs` apart, a seed, a list of
@@ -61,6 +71,7 @@ function check.options(options, level)
   for _, c in ipairs(conflicts(o)) do
     if c[1] then misuse(level + 1, table.unpack(c, 2)) end
   end
+  o.hook = hook(o, level + 1)
   o.seed = o.seed or math.random(0) & 0x7fffffffffffffff
   o.cpu_list, o.foreign = cpu_list(o.cpus, level + 1)
   return o

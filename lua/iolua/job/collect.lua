@@ -5,6 +5,8 @@ local watch = require "iolua.job.watch"
 
 local collect = {}
 
+local ECANCELED = 125             -- what a failed hook leaves
+
 -- Engine, notes and what was registered, from the first worker that has them.
 local function describe(r, crew, o)
   local engine, note, fixed_file, fixed_buffers, depth = crew:rig(1)
@@ -39,6 +41,7 @@ end
 ---@param mark fun()  called when operations failed
 function collect.result(crew, o, targets, mark)
   local joined, message, errno = crew:join()
+  if errno == ECANCELED and o.hook then error("job: " .. message, 0) end
   local raw = crew:result()
   if not raw then return nil, "job: " .. message, errno end
   local r = result.of(raw)

@@ -59,6 +59,7 @@ end
 -- How many operations a worker issues, and bytes where sizes are mixed (0: no limit).
 local function operations(o, size)
   if o.number_ios then return o.number_ios, 0 end
+  if o.next and not o.io_size then return UNBOUNDED, 0 end
   if o.sizes.mix then return UNBOUNDED, o.io_size or o.runtime and 0 or size end
   if o.io_size then return math.max(1, o.io_size // o.bs) end
   if o.runtime then return UNBOUNDED end
@@ -80,6 +81,14 @@ local function add_places(o, worker)
   worker.distribution.scatter_seed = o.seed
 end
 
+-- The functions that run in the worker, as bytes.
+local function add_hook(o, worker)
+  if not o.hook then return end
+  worker.hook = { next = o.next ~= nil, on_complete = o.on_complete ~= nil, code = o.hook.code,
+    arrays = o.hook.arrays, path = package.path, workers = o.numjobs,
+    may_write = o.rw:find("write") ~= nil or o.rw:find("rw$") ~= nil }
+end
+
 local READ_PERCENT = { nop = 100, read = 100, randread = 100, write = 0, randwrite = 0 }
 
 -- What all workers share.
@@ -95,11 +104,13 @@ local function common(o)
     continue_on_error = o.continue_on_error, clock_each = o.clock == "each",
     node = o.mem.node or -1, sqpoll = o.ring.sqpoll, sq_cpu = o.ring.sq_cpu or -1,
     iopoll = o.ring.iopoll, registered = o.ring.registered,
-    sizes = o.sizes.mix, bs_max = o.sizes.max, interval_ns = o.interval or 0,
+    sizes = o.sizes.mix,
+    bs_max = math.max(o.sizes.max, o.bs_max or 1), interval_ns = o.interval or 0,
     watched = o.on_interval ~= nil,
   }
   add_pace(o, worker)
   add_places(o, worker)
+  add_hook(o, worker)
   return worker
 end
 
