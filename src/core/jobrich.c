@@ -8,62 +8,6 @@
 
 #define SPIN_NS 30000u          /* a start nearer than this is waited for awake */
 
-/* Append the current interval, which ends at `to`, to the series; the next begins there. */
-static int close_interval(struct job *j, uint64_t to)
-{
-    struct rich *r = j->rich;
-    double ns = (double)(to - r->from);
-    int err = series_add(r->series, r->from - j->begin, to - j->begin,
-                         ns > 0 ? (j->area - r->area_from) / ns : 0, r->count);
-
-    for (unsigned i = 0; i < JOB_SIDES; i++) {
-        struct job_count *whole = &j->result->side[i], *part = &r->count[i];
-
-        if (part->ios == 0 && part->errors == 0)
-            continue;
-        whole->ios += part->ios;
-        whole->bytes += part->bytes;
-        whole->short_ios += part->short_ios;
-        hist_merge(&whole->lat, &part->lat);
-        *part = (struct job_count){ 0 };
-        hist_reset(&part->lat);
-    }
-    r->from = to;
-    r->area_from = j->area;
-    return err;
-}
-
-/* Close the intervals that have ended by now. */
-static int roll(struct job *j, uint64_t now)
-{
-    struct rich *r = j->rich;
-    int err = 0;
-
-    while (r->series && now >= r->until && err == 0) {
-        advance(j, r->until);
-        err = close_interval(j, r->until);
-        r->until += j->spec->interval_ns;
-        if (r->from >= j->end)
-            r->until = UINT64_MAX;
-        else if (r->until > j->end)
-            r->until = j->end;
-    }
-    return err;
-}
-
-/* The last interval ends with the window. */
-void jobrich_finish(struct job *j)
-{
-    struct rich *r = j->rich;
-    uint64_t end = j->result->end;
-
-    if (r->series && end > r->from)
-        close_interval(j, end);
-    if (r->paced && j->stopping && j->left > 0)
-        r->result->backlog_end = pace_backlog(&r->pace, j->stopped_at < j->end ? j->stopped_at
-                                                                               : j->end - 1);
-}
-
 /* What the script's thread has changed. */
 static void control(struct job *j, struct job_live *live, uint64_t now)
 {
@@ -354,7 +298,7 @@ INLINE int reap(struct job *j, const struct engine *e)
 {
     unsigned n = e->ready(j->rig.self);
     uint64_t now = e->now(j->rig.self);
-    int err = roll(j, now);
+    int err = jobrich_roll(j, now);
     bool counts = look_at_window(j, now);
 
     if (simple(j))

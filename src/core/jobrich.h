@@ -32,4 +32,7 @@ struct rich {
     unsigned told_count;
 };
 
+/* Close the intervals that have ended by now. 0 or -ENOMEM. */
+int jobrich_roll(struct job *j, uint64_t now);
+
 #endif
