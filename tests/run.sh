@@ -7,6 +7,8 @@ cd "$(dirname "$0")/.." || exit 2
 export IOLUA_STATE="$PWD/$O/state" IOLUA="$PWD/$O/iolua" IOLUA_BUILD="$PWD/$O" LC_ALL=C
 export LUA_PATH="$PWD/tests/?.lua;$PWD/lua/?.lua;$PWD/lua/?/init.lua;;" LUA_CPATH="$PWD/$O/lua/?.so;;"
 export ASAN_OPTIONS="exitcode=99:detect_leaks=1:${ASAN_OPTIONS:-}" TSAN_OPTIONS="exitcode=66:${TSAN_OPTIONS:-}"
+limit=${TEST_TIMEOUT:-300}
+[ -z "${FULL:-}" ] || limit=$((limit * 10))     # long campaigns
 
 # What runs threads of its own: the tests that TSan is for.
 threaded() { # NAME
@@ -35,7 +37,7 @@ list() {
 one() { # NAME COMMAND...
     name=$1; shift
     out=$results/$(echo "$name" | tr / _)
-    timeout -k 5 "${TEST_TIMEOUT:-300}" "$@" >"$out.log" 2>&1 </dev/null; status=$?
+    timeout -k 5 "$limit" "$@" >"$out.log" 2>&1 </dev/null; status=$?
     counts=$(sed -n 's/^\([0-9][0-9]*\) passed, \([0-9][0-9]*\) failed, \([0-9][0-9]*\) skipped$/\1 \2 \3/p' "$out.log" | tail -n 1)
     set -- ${counts:-0 0 0}
     if [ -z "$counts" ] || { [ $status -ne 0 ] && [ "$2" -eq 0 ]; }; then

@@ -2,7 +2,8 @@
 local t = require "check"
 
 local IOLUA = os.getenv("IOLUA")
-local KILLS = tonumber(os.getenv("IOLUA_KILLS") or "20")
+local FULL = (os.getenv("FULL") or "") ~= ""
+local KILLS = tonumber(os.getenv("IOLUA_KILLS") or FULL and 1000 or 20)
 
 local dir = t.run("mktemp -d /tmp/iolua-settings-XXXXXX"):gsub("\n", "")
 local device, queue, found          -- the loop device, its folder, its values when we came

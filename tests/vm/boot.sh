@@ -12,6 +12,8 @@ tree=$(cd "$(dirname "$0")/../.." && pwd)
 setting() { sed -n "s/^\(#\|--\) $1: //p" "$job"; }
 smp=$(setting smp) cpu=$(setting cpu) limit=$(setting timeout)
 memory=${VM_MEMORY:-384}
+limit=${limit:-60}
+[ -z "${VM_LONG:-${FULL:-}}" ] || limit=$((limit * 20))     # long campaigns
 
 share=$(mktemp -d)
 qemu=
@@ -19,7 +21,7 @@ end() { [ -z "$qemu" ] || kill -9 "$qemu" 2>/dev/null || :; rm -rf "$share"; }
 trap end EXIT
 trap 'exit 130' INT TERM HUP
 {
-    echo "export VM_TREE='$tree' VM_JOB='$job' VM_CACHE='$cache' VM_LONG='${VM_LONG:-}'"
+    echo "export VM_TREE='$tree' VM_JOB='$job' VM_CACHE='$cache' VM_LONG='${VM_LONG:-${FULL:-}}'"
     echo "export IOLUA='${IOLUA:-$tree/build/release/iolua}'"
     echo "export IOLUA_BUILD='${IOLUA_BUILD:-$tree/build/release}'"
     echo "export LUA_PATH='$tree/tests/?.lua;$tree/lua/?.lua;$tree/lua/?/init.lua;;'"
@@ -43,7 +45,7 @@ $follow qemu-system-x86_64 -M q35 -cpu "${cpu:-max}" -accel tcg,thread=single \
     -device virtio-9p-pci,fsdev=job,mount_tag=job "$@" </dev/null >"$share/qemu" 2>&1 &
 qemu=$!
 
-deadline=$(($(date +%s) + ${limit:-60}))
+deadline=$(($(date +%s) + limit))
 while kill -0 "$qemu" 2>/dev/null && [ "$(date +%s)" -lt "$deadline" ]; do sleep 0.2; done
 late=
 kill -0 "$qemu" 2>/dev/null && late=1 && kill -9 "$qemu"

@@ -6,7 +6,7 @@
 -- qemu: -device virtio-blk-pci,drive=f0,num-queues=2,vectors=2
 local t = require "check"
 
-local KILLS = os.getenv("VM_LONG") ~= "" and 1000 or 8
+local KILLS = os.getenv("VM_LONG") ~= "" and 1000 or 20
 local IOLUA = os.getenv("IOLUA")
 
 local function run(command)
