@@ -272,27 +272,40 @@ function trace.record(target, fn, options)
   return done(pcall(fn))
 end
 
+-- Wall time and CPU time of this process, in ns.
 local function timed(fn)
-  local start = clock.now()
+  local start, busy = clock.now(), os.clock()
   fn()
-  return clock.now() - start
+  return { wall = clock.now() - start, cpu = (os.clock() - busy) * 1e9 }
+end
+
+-- Runs of fn in pairs, without and with counters, the order changing from pair to pair.
+local function alternate(n, without, with)
+  local runs = {}
+  for i = 1, n do
+    local off = i % 2 == 1 and without()
+    local on, message, errno = with()
+    if not on then return nil, message, errno end
+    runs[i] = { off = off or without(), on = on }
+  end
+  return runs
 end
 
 --- What counting costs: runs fn with and without counters, in pairs of changing order.
 ---
 --- `percent` is the mean of the pairs' differences in time, `half_width` that of its 95 %
---- interval; nil with fewer than two pairs.
+--- interval. `ns_per_event` is the same by CPU time of this process, which other programs
+--- disturb less; it leaves out what interrupts cost.
 ---@param target string|table|userdata
 ---@param fn function        the same work each time
----@param pairs_? integer    2 or more; default 5
----@return table? cost  { percent =, half_width =, off_ns =, on_ns =, events =, ns_per_event = }
+---@param n? integer         pairs, 2 or more; default 5
+---@return table? cost       { percent =, half_width =, ns_per_event =, events =, off_ns =, on_ns = }
 ---@return string? message
 ---@return integer? errno
-function trace.cost(target, fn, pairs_)
-  local n = pairs_ or 5
+function trace.cost(target, fn, n)
+  n = n or 5
   if math.type(n) ~= "integer" or n < 2 then error("trace.cost: pairs must be 2 or more", 2) end
-  local stats = require "iolua.stats"
-  local percent, off_sum, on_sum, fired = {}, 0, 0, 0
+  local fired = 0
   -- Opened and closed each time: what is closed must not cost the run without.
   local function counted()
     local on
@@ -301,17 +314,16 @@ function trace.cost(target, fn, pairs_)
     for _, total in pairs(counts.total) do fired = fired + total end
     return on
   end
-  for i = 1, n do
-    local off = i % 2 == 1 and timed(fn)
-    local on, message, errno = counted()
-    if not on then return nil, message, errno end
-    off = off or timed(fn)
-    off_sum, on_sum = off_sum + off, on_sum + on
-    percent[i] = 100 * (on - off) / off
+  local runs, message, errno = alternate(n, function() return timed(fn) end, counted)
+  if not runs then return nil, message, errno end
+  local percent, off, on, cpu = {}, 0, 0, 0
+  for i, run in ipairs(runs) do
+    percent[i] = 100 * (run.on.wall - run.off.wall) / run.off.wall
+    off, on, cpu = off + run.off.wall, on + run.on.wall, cpu + run.on.cpu - run.off.cpu
   end
-  local s = stats.summary(percent)
-  return { percent = s.mean, half_width = s.half_width, off_ns = off_sum // n, on_ns = on_sum // n,
-           events = fired // n, ns_per_event = fired > 0 and (on_sum - off_sum) / fired or nil }
+  local s = require("iolua.stats").summary(percent)
+  return { percent = s.mean, half_width = s.half_width, events = fired // n,
+           ns_per_event = fired > 0 and cpu / fired or nil, off_ns = off // n, on_ns = on // n }
 end
 
 return trace
