@@ -24,7 +24,7 @@ local KINDS = {
 
 local COUNT_OPTIONS = {
   punts = { type = "boolean", default = true, help = "count io_uring's punts of this process" },
-  irq = { type = "any", help = "interrupt vectors to count: a list; false for none" },
+  irq = { type = "any", help = "interrupt vectors to count: a list, or true for the disks' own" },
 }
 
 local RECORD_OPTIONS = {
@@ -126,9 +126,10 @@ end
 
 local function check_vectors(irq, level)
   if irq == nil or irq == false then return {} end
+  if irq == true then return true end
   if type(irq) == "number" then irq = { irq } end
   if type(irq) ~= "table" then
-    error("trace: irq must be a list of vectors", level + 1)
+    error("trace: irq must be true or a list of vectors", level + 1)
   end
   for _, vector in ipairs(irq) do
     if math.type(vector) ~= "integer" or vector < 0 then
@@ -136,6 +137,24 @@ local function check_vectors(irq, level)
     end
   end
   return irq
+end
+
+-- The vectors that carry the I/O of these disks; one without any (loop, zram) adds none.
+local function own_vectors(where)
+  local settings = require "iolua.settings"
+  local list, known = {}, {}
+  for _, group in ipairs { where.disks, where.legs } do
+    for _, disk in ipairs(group) do
+      local found = settings.irq("/dev/" .. disk.name:gsub("!", "/"))
+      for _, vector in ipairs(found and found.vectors or {}) do
+        if vector.io and not known[vector.irq] then
+          known[vector.irq] = true
+          list[#list + 1] = vector.irq
+        end
+      end
+    end
+  end
+  return list
 end
 
 -- What fn returned after the counts, or its error as it was.
@@ -157,7 +176,7 @@ counter.__index = counter
 --- Counters on the disks of a target, for many runs: closing them takes some 40 ms for each
 --- event (the kernel waits), so an experiment opens one and uses it in every arm.
 ---@param target string|table|userdata  path, file or volume, or a list of them
----@param options? table  punts = false; irq = { vectors }
+---@param options? table  punts = false; irq = { vectors } or true
 ---@return iolua.trace.counter?
 ---@return string? message
 ---@return integer? errno
@@ -171,6 +190,7 @@ function trace.open(target, options, what, level)
   local vectors = check_vectors(opt.irq, level + 1)
   local where, message, errno = disks_of(target, level + 1)
   if not where then return nil, message, errno end
+  if vectors == true then vectors = own_vectors(where) end
   local specs, slots = plan_of(where, vectors)
   local counters, reason, code = events.count(specs)
   if not counters then return nil, reason, code end
@@ -229,7 +249,7 @@ counter.__gc = counter.close
 --- process (nil, with `punts_why`, where they cannot be counted).
 ---@param target string|table|userdata  path, file or volume, or a list of them
 ---@param fn function           what to watch
----@param options? table        punts = false; irq = { vectors }
+---@param options? table        punts = false; irq = { vectors }, or true: the disks' own
 ---@return table? counts        also: disks (names), irq[vector][cpu], punts, elapsed_ns
 ---@return any ...              what fn returned; on failure: message, errno
 function trace.count(target, fn, options)

@@ -45,14 +45,14 @@ function block.interrupts(add, root)
     local io, kept, unknown, cpus = describe(found and found.vectors or {})
     any = any or io > 0
     if io > 0 and kept == io then
-      add(name, "limited", ("%d vectors on CPU %s, kept by the kernel"):format(io, cpus),
+      add(name, "limited", ("vectors: %d on CPU %s, kept by the kernel"):format(io, cpus),
         "the driver lets the kernel place its queues' vectors (managed)",
         "choose the submitter relative to the vector's CPU")
     elseif io > 0 and unknown == io then
-      add(name, "ok", ("%d vectors on CPU %s; whether they move shows when tried"):format(io,
+      add(name, "ok", ("vectors: %d on CPU %s; whether they move shows when tried"):format(io,
         cpus))
     elseif io > 0 then
-      add(name, "ok", ("%d vectors on CPU %s, %d can be moved"):format(io, cpus, io - kept))
+      add(name, "ok", ("vectors: %d on CPU %s, %d can be moved"):format(io, cpus, io - kept))
     end
     if found and found.irqbalance then
       add("irqbalance", "limited", ("running, pid %d"):format(found.irqbalance),
