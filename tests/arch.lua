@@ -23,7 +23,7 @@ arch.OWNERS = {
 -- runs under a stock lua5.4 and never needs iolua.core. What is not listed is level 1.
 arch.LEVELS = {
   [0] = { "units", "schema", "stats", "stats/.*", "design", "strict", "nearest", "random",
-          "report/number", "shares", "distribution" },
+          "report/number", "shares", "distribution", "locality" },
   [2] = { "workload", "workload/.*", "program", "program/.*", "knee", "steady", "experiment",
           "experiment/.*", "store",
           "report", "report/.*", "fio", "fio/.*", "verdict" },

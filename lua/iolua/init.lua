@@ -47,6 +47,7 @@ local PARTS = {
   scratch = "iolua.scratch",
   settings = "iolua.settings",
   trace = "iolua.trace",
+  locality = "iolua.locality",
   env = "iolua.env",
   machine = "iolua.machine",
   -- Experiments.

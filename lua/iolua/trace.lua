@@ -319,7 +319,7 @@ end
 ---@param target string|table|userdata
 ---@param fn function        the same work each time
 ---@param n? integer         pairs, 2 or more; default 5
----@return table? cost       { percent =, half_width =, ns_per_event =, events =, off_ns =, on_ns = }
+---@return table? cost  { percent =, half_width =, ns_per_event =, events =, off_ns =, on_ns = }
 ---@return string? message
 ---@return integer? errno
 function trace.cost(target, fn, n)

@@ -55,14 +55,14 @@ end
 
 local function load_of(kind)
   if kind == "merges" then      -- neighbours that are handed over together
-    run(("fio --name=m --filename=%s --rw=write --bs=4k --size=4m --direct=1 --ioengine=io_uring " ..
-      "--iodepth=16 --iodepth_batch_submit=16 --iodepth_batch_complete_min=16 " ..
+    run(("fio --name=m --filename=%s --rw=write --bs=4k --size=4m --direct=1 " ..
+      "--ioengine=io_uring --iodepth=16 --iodepth_batch_submit=16 --iodepth_batch_complete_min=16 " ..
       "--cpus_allowed=2 --output=/dev/null"):format(DISK))
   elseif kind == "splits" then
     run(("taskset -c 3 dd if=%s of=/dev/null bs=1M count=4 iflag=direct status=none"):format(DISK))
   else
-    run(("for c in 0 1 2 3; do taskset -c $c dd if=%s of=/dev/null bs=4k count=200 skip=${c}000 " ..
-      "iflag=direct status=none & done; wait"):format(DISK))
+    run(("for c in 0 1 2 3; do taskset -c $c dd if=%s of=/dev/null bs=4k count=200 " ..
+      "skip=${c}000 iflag=direct status=none & done; wait"):format(DISK))
   end
 end
 

@@ -73,7 +73,9 @@ end)
 
 t.case("irq_count sees the same vector", function()
   local v = io_vectors("/dev/vda")[1]
-  local counts = assert(settings.irq_count("/dev/vda", function() read_from("/dev/vda", 1, 50) end))
+  local counts = assert(settings.irq_count("/dev/vda", function()
+    read_from("/dev/vda", 1, 50)
+  end))
   for _, each in ipairs(counts) do
     if each.irq == v.irq then
       local total = 0
@@ -88,7 +90,9 @@ local function kept(disk)
   local vectors = io_vectors(disk)
   t.equal(#vectors, 4, "vectors that carry I/O")
   local before = {}
-  for _, v in ipairs(vectors) do before[v.irq] = run(("cat /proc/irq/%d/smp_affinity"):format(v.irq)) end
+  for _, v in ipairs(vectors) do
+    before[v.irq] = run(("cat /proc/irq/%d/smp_affinity"):format(v.irq))
+  end
   local result, message, errno, detail = settings.irq(disk, { cpus = "1" })
   t.equal(result, nil)
   t.contains(message, "the kernel keeps this one")
