@@ -56,8 +56,8 @@ end
 local function load_of(kind)
   if kind == "merges" then      -- neighbours that are handed over together
     run(("fio --name=m --filename=%s --rw=write --bs=4k --size=4m --direct=1 " ..
-      "--ioengine=io_uring --iodepth=16 --iodepth_batch_submit=16 --iodepth_batch_complete_min=16 " ..
-      "--cpus_allowed=2 --output=/dev/null"):format(DISK))
+      "--ioengine=io_uring --iodepth=16 --iodepth_batch_submit=16 " ..
+      "--iodepth_batch_complete_min=16 --cpus_allowed=2 --output=/dev/null"):format(DISK))
   elseif kind == "splits" then
     run(("taskset -c 3 dd if=%s of=/dev/null bs=1M count=4 iflag=direct status=none"):format(DISK))
   else
