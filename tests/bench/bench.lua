@@ -8,7 +8,7 @@ local ROUNDS = tonumber(os.getenv("ROUNDS") or 5)
 local SECONDS = tonumber(os.getenv("SECONDS") or 2)
 local IOLUA, FILE = arg[1], arg[2]
 local T = os.getenv("T_IO_URING")
-local FORMS = {}           -- scripts of Lua loads: { name, file }
+local FORMS = { { "next hook", "hook" } }       -- scripts of Lua loads: { name, file }
 
 local TUNED = " --fixedbufs=1 --registerfiles=1 --nonvectored=1 --norandommap=1"
   .. " --iodepth_batch_submit=64 --iodepth_batch_complete_min=64 --iodepth_batch_complete_max=128"
@@ -135,6 +135,23 @@ local function scaling()
   print(("\n2 workers / 1, nop: %s"):format(ratio(two, one)))
 end
 
+-- ns an operation on /dev/null with each option, beside the plain job's.
+local function costs()
+  local names = { "plain", "interval", "mix", "zipf", "noscatter", "norepeat", "rate", "each",
+    "next", "on_complete" }
+  local rows = {}
+  for i, name in ipairs(names) do
+    rows[i] = { name = name, program = { parse = own_iops,
+      command = own("job", "null").command .. " 1 " .. name } }
+  end
+  measure(rows)
+  print("\nthe cost of an option, on /dev/null")
+  for _, row in ipairs(rows) do
+    print(("%-28s %8.1f ns   plain / this %s"):format(row.name, 1e9 / median(row.values),
+      ratio(rows[1].values, row.values)))
+  end
+end
+
 -- Wall time of an empty script and the resident set of a job at depth 128.
 local function start_up()
   local from = capture("date +%s%N")
@@ -158,6 +175,7 @@ for _, target in ipairs { "nop", "null", "sparse" } do
   if not os.getenv("ONLY") or os.getenv("ONLY") == target then bench(target) end
 end
 if not os.getenv("ONLY") then
+  costs()
   scaling()
   start_up()
 end
