@@ -99,6 +99,35 @@ case("the values are set while the run lasts", function()
     .. "nr_requests\t64\niosched/fifo_batch\t3\n")
 end)
 
+for sectors, kib in pairs { [65536] = 32768, [1024] = 512, [8192] = 4096 } do
+  case(("%d sectors of read-ahead are %d KiB, also for blockdev"):format(sectors, kib), function()
+    for _, value in ipairs { "read_ahead_sectors = " .. sectors, "read_ahead_kb = " .. kib } do
+      local out = t.run(command(([[
+        assert(require("iolua").settings.set(DEVICE, { %s }))
+        os.execute("blockdev --getra " .. DEVICE)
+        os.execute("cat /sys/block/" .. DEVICE:match("[^/]+$") .. "/queue/read_ahead_kb")]])
+        :format(value)))
+      t.equal(out, ("%d\n%d\n"):format(sectors, kib))
+    end
+  end)
+end
+
+case("the disk under a file is the one its filesystem lies on", function()
+  local point = dir .. "/mnt"
+  t.equal(select(2, t.run(("mkfs.ext4 -q %s && mkdir %s && mount %s %s && echo x > %s/file")
+    :format(device, point, device, point, point))), 0)
+  local out = t.run(command(([[
+    local iolua = require "iolua"
+    local f = assert(iolua.open(%q))
+    for _, what in ipairs { f, f:path() } do
+      assert(iolua.settings.set(what, { read_ahead_kb = 1024 }))
+      print(iolua.settings.get(DEVICE).read_ahead_kb)
+      iolua.settings.restore()
+    end]]):format(point .. "/file")))
+  t.run("umount " .. point)
+  t.equal(out, "1024\n1024\n")
+end)
+
 case("read-ahead of 127 sectors becomes 120, and it is said", function()
   if t.run("getconf PAGESIZE") ~= "4096\n" then t.skip("pages of another size") end
   local out = t.run(command([[
