@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bind/bind.h"
@@ -99,12 +100,15 @@ static int lattr_hold(lua_State *L)
     const char *path = bind_checkpath(L, 1);
     int32_t value = (int32_t)bind_checkrange(L, 2, 0, INT32_MAX);
     struct lattr_hold *h = lua_newuserdatauv(L, sizeof *h, 0);
+    struct stat st;
 
     h->fd = -1;
     luaL_setmetatable(L, CLASS);
     h->fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY);
-    if (h->fd < 0)
+    if (h->fd < 0 || fstat(h->fd, &st) < 0)
         return bind_fail(L, -errno, lua_pushfstring(L, "open %s", path));
+    if (S_ISBLK(st.st_mode))                    /* those have a guard, and it is not here */
+        return bind_fail(L, -EINVAL, lua_pushfstring(L, "open %s", path));
     if (write(h->fd, &value, sizeof value) != sizeof value)
         return bind_fail(L, -errno, lua_pushfstring(L, "write to %s", path));
     return 1;

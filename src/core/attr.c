@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/attr.h"
@@ -41,14 +42,32 @@ int attr_read(char *text, size_t len, const char *path)
     return n;
 }
 
-int attr_write(const char *path, const char *value)
+/* Open for writing, files only: no device is ever written here. A file that keeps its bytes (in
+ * a copied tree) is emptied; the kernel's own take no notice. */
+static int open_file(const char *path)
 {
-    size_t len = strlen(value);
-    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY), err = 0;
-    ssize_t n;
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat st;
 
     if (fd < 0)
         return -errno;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return -EINVAL;
+    }
+    if (st.st_size > 0 && ftruncate(fd, 0) < 0)
+        errno = 0;
+    return fd;
+}
+
+int attr_write(const char *path, const char *value)
+{
+    size_t len = strlen(value);
+    int fd = open_file(path), err = 0;
+    ssize_t n;
+
+    if (fd < 0)
+        return fd;
     do
         n = write(fd, value, len);
     while (n < 0 && errno == EINTR);

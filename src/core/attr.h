@@ -14,7 +14,7 @@ enum { ATTR_MAX = 4097 };
 int attr_read(char *text, size_t len, const char *path);
 
 /* Write value in a single write(2), as attributes want it. The file must exist. 0 or -errno:
- * a short write is -EIO. */
+ * a short write is -EIO, what is no file (a device) -EINVAL. */
 int attr_write(const char *path, const char *value);
 
 #endif

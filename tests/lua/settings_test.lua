@@ -271,6 +271,13 @@ t.case("masks of any width", function()
   t.equal(irq.cpus_of_list("x"), nil)
 end)
 
+t.case("an attribute's value goes to no device", function()
+  local core = require "iolua.core"
+  t.same({ core.attr.write("/dev/null", "1") },
+    { nil, "write \"1\" to /dev/null: Invalid argument", 22 })
+  t.equal(core.attr.hold("/dev/loop0", 0), nil)
+end)
+
 t.case("a virtual disk has no interrupts of its own", function()
   local no, message = settings.irq("/dev/loop0")
   if message and message:find("No such file") then t.skip("no loop device") end
