@@ -98,7 +98,7 @@ local function measure(case, _, run)
     mem = { node = row.node }, ring = row.ring, continue_on_error = true,
   }
   if not r then return nil, message end
-  return view.metrics(r), view.evidence(r)
+  return view.metrics(r), iolua.experiment.evidence(r)
 end
 
 local function write(path, text)

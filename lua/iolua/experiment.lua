@@ -168,6 +168,25 @@ local function print_plan(e)
   error(setmetatable({ iolua_exit = 0 }, { __tostring = function() return "plan" end }), 0)
 end
 
+local function moved(side)
+  if not side then return nil end
+  return { ios = side.ios, bytes = side.bytes, iops = side.iops, bytes_per_s = side.bytes_per_s,
+           errors = side.errors, short = side.short }
+end
+
+--- What gates and reports want to know of a job: the second result of `measure`.
+---@param r table  result of iolua.job
+---@return table evidence
+function experiment.evidence(r)
+  local read, write = moved(r.read), moved(r.write)
+  return {
+    punts = r.punts, ios = (read and read.ios or 0) + (write and write.ios or 0),
+    errors = (read and read.errors or 0) + (write and write.errors or 0), read = read,
+    write = write, elapsed_ns = r.elapsed_ns, engine = r.engine, note = r.note,
+    registered = r.registered,
+  }
+end
+
 --- Run an experiment. Misuse raises; what fails in a case does not.
 ---@param options table
 ---@return iolua.result

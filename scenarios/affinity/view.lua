@@ -28,13 +28,6 @@ function view.metrics(r)
   }
 end
 
---- What gates look at.
-function view.evidence(r)
-  return { punts = r.punts, ios = (r.read and r.read.ios or 0) + (r.write and r.write.ios or 0),
-           errors = (r.read and r.read.errors or 0) + (r.write and r.write.errors or 0),
-           engine = r.engine, note = r.note, registered = r.registered }
-end
-
 -- What went wrong with a row's runs, or its note.
 local function note_of(row, summary)
   if row.status ~= "run" then return row.status .. ": " .. row.reason end

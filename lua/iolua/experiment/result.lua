@@ -197,7 +197,8 @@ end
 function Result:summary()
   local rows, metrics = {}, self:metrics()
   for i, case in ipairs(self.cases) do
-    local row = { case = i, label = design.label(case, self.factors), n = 0, failed = 0, void = 0 }
+    local row = { case = i, case_label = design.label(case, self.factors), n = 0, failed = 0,
+      void = 0 }
     for _, name in ipairs(self.factors) do row[name] = level_text(case[name]) end
     for _, r in ipairs(self.rows) do
       if r.case == i and not r.warm_up then
@@ -242,7 +243,7 @@ end
 
 -- Everything that turns a result into text or files is in its own module, loaded when asked.
 local OUTPUTS = { table = "iolua.report.summary", save = "iolua.store",
-  plot = "iolua.report.plot" }
+  plot = "iolua.report.plot", report = "iolua.report.deliver" }
 for method, module in pairs(OUTPUTS) do
   Result[method] = function(self, ...) return require(module)[method](self, ...) end
 end

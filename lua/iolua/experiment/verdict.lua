@@ -68,19 +68,15 @@ local function aa_of(data)
            percent_half_width = c.percent_half_width, differs = differs }
 end
 
--- The comparison of one arm with the baseline, without its verdict.
-local function compared(data, i)
-  local arm, base = data.arms[i], data.arms[data.baseline]
-  local c = stats.paired(base.values, arm.values, { blocks = data.blocks })
-  local summary = mean_of(arm.values, data.blocks)
-  local result = { label = arm.label, n = c.n, mean = summary.mean, sd = summary.sd,
+-- One arm with its comparison c; base_mean scales the percentages.
+local function arm_of(label, c, summary, base_mean)
+  local result = { label = label, n = c.n, mean = summary.mean, sd = summary.sd,
                    half_width = summary.half_width, difference = c.difference }
-  local base_mean = mean_of(base.values, data.blocks).mean
   if base_mean and base_mean ~= 0 and c.difference then
     result.percent = 100 * c.difference / math.abs(base_mean)
   end
   if c.se then
-    result.p, result.low, result.high, result.difference_sd = c.p, c.low, c.high, c.sd
+    result.p, result.low, result.high = c.p, c.low, c.high
     if c.percent then
       result.percent = c.percent
       result.low_percent = c.percent - c.percent_half_width
@@ -89,6 +85,15 @@ local function compared(data, i)
     -- No spread at all: what differs differs surely (devices in virtual time).
     if not c.p then result.p = c.difference == 0 and 1.0 or 0.0 end
   end
+  return result
+end
+
+-- The comparison of one arm with the baseline, without its verdict.
+local function compared(data, i, base_mean)
+  local arm, base = data.arms[i], data.arms[data.baseline]
+  local c = stats.paired(base.values, arm.values, { blocks = data.blocks })
+  local result = arm_of(arm.label, c, mean_of(arm.values, data.blocks), base_mean)
+  result.spread = c.sd and { n = c.n, sd = c.sd }
   return result, c
 end
 
@@ -108,17 +113,21 @@ local function correct(arms, from, to)
   return #values
 end
 
--- What this many blocks could have seen, and how many more the smallest one needs.
+-- What this many runs could have seen, and how many more the smallest one needs. `spread` is
+-- the plan of stats.power: n blocks, or n1 and n2 runs.
 local function could_see(arm, base_mean, tests, smallest)
-  if not arm.difference_sd or not base_mean or base_mean == 0 then return end
-  local confidence, scale = 1 - ALPHA / math.max(1, tests), 100 / math.abs(base_mean)
-  local seen = stats.minimum_detectable { n = arm.n, sd = arm.difference_sd,
-                                          confidence = confidence, power = POWER }
+  local spread = arm.spread
+  arm.spread = nil
+  if not spread or not base_mean or base_mean == 0 then return end
+  local scale = 100 / math.abs(base_mean)
+  local plan = { confidence = 1 - ALPHA / math.max(1, tests), power = POWER, sd = spread.sd,
+                 n = spread.n, n1 = spread.n1, n2 = spread.n2 }
+  local seen = stats.minimum_detectable(plan)
   arm.could_have_seen_percent = seen and seen * scale
-  if not smallest or arm.difference_sd == 0 then return end
-  local needed = stats.replicates { sd = arm.difference_sd, difference = smallest / scale,
-                                    confidence = confidence, power = POWER }
-  arm.more_blocks = needed and math.max(0, needed - arm.n)
+  if not smallest or spread.sd == 0 then return end
+  local needed = stats.replicates { sd = spread.sd, difference = smallest / scale,
+    confidence = plan.confidence, power = POWER, paired = spread.n ~= nil }
+  arm.more_blocks = needed and math.max(0, needed - (spread.n or math.min(spread.n1, spread.n2)))
 end
 
 local function judge(arm, result)
@@ -153,7 +162,24 @@ function verdict.words(arm, result)
     true), more)
 end
 
---- Compare arms with a baseline.
+-- Corrected p values, what could have been seen, a verdict for each arm, and the sentence.
+local function conclude(result, base_means)
+  local tests = correct(result.arms, "p", "p_corrected")
+  correct(result.arms, "p_tost", "p_equivalent")
+  for i, arm in ipairs(result.arms) do
+    could_see(arm, base_means[i], tests, result.smallest_percent)
+    arm.verdict = judge(arm, result)
+    arm.words = verdict.words(arm, result)
+  end
+  result.sentence = require("iolua.experiment.sentence").of(result)
+  return result
+end
+
+local function margin(smallest, base_mean)
+  return smallest and base_mean and base_mean ~= 0 and smallest / 100 * math.abs(base_mean) or nil
+end
+
+--- Compare arms with a baseline, within blocks.
 ---@param data { arms: { label: string, values: table }[], baseline: integer, blocks: integer,
 ---  duplicate?: table, duplicate_base?: table }  values by block; false or nil where a block
 ---  has none; duplicate_base: of what the duplicate repeats (default: the baseline arm)
@@ -168,24 +194,45 @@ function verdict.compare(data, options)
     smallest_percent = options.smallest, cannot_matter = options.cannot_matter,
     aa = aa_of(data), arms = {},
   }
+  local means, bound = {}, margin(options.smallest, base_mean)
   for i in ipairs(data.arms) do
     if i ~= data.baseline then
-      local arm, c = compared(data, i)
-      if options.smallest and base_mean and base_mean ~= 0 then
-        arm.p_tost = tost_p(c, options.smallest / 100 * math.abs(base_mean))
-      end
+      local arm, c = compared(data, i, base_mean)
+      arm.p_tost = bound and tost_p(c, bound)
       result.arms[#result.arms + 1] = arm
+      means[#means + 1] = base_mean
     end
   end
-  local tests = correct(result.arms, "p", "p_corrected")
-  correct(result.arms, "p_tost", "p_equivalent")
-  for _, arm in ipairs(result.arms) do
-    could_see(arm, base_mean, tests, options.smallest)
-    arm.verdict = judge(arm, result)
-    arm.words = verdict.words(arm, result)
+  return conclude(result, means)
+end
+
+local function pooled_sd(a, b)
+  if not a.sd or not b.sd then return nil end
+  return math.sqrt(((a.n - 1) * a.sd^2 + (b.n - 1) * b.sd^2) / (a.n + b.n - 2))
+end
+
+--- Compare lists that share no blocks: results of different runs or machines.
+---@param groups { label: string, base: number[], values: number[] }[]
+---@param options { metric: string, baseline: string, better?: string, smallest?: number,
+---  aa?: table }
+---@return table result  as of compare
+function verdict.unpaired(groups, options)
+  local result = {
+    metric = options.metric, baseline = options.baseline, aa = options.aa, arms = {},
+    better = options.better or verdict.better(options.metric), smallest_percent = options.smallest,
+  }
+  local means = {}
+  for i, group in ipairs(groups) do
+    local c = stats.welch(group.base, group.values)
+    local a, b = stats.summary(group.base), stats.summary(group.values)
+    local arm, bound = arm_of(group.label, c, b, a.mean), margin(options.smallest, a.mean)
+    local sd = pooled_sd(a, b)
+    arm.n, arm.n_baseline, arm.baseline_mean = b.n, a.n, a.mean
+    arm.p_tost = bound and tost_p(c, bound)
+    arm.spread = sd and { n1 = a.n, n2 = b.n, sd = sd }
+    result.arms[i], means[i] = arm, a.mean
   end
-  result.sentence = require("iolua.experiment.sentence").of(result)
-  return result
+  return conclude(result, means)
 end
 
 return verdict

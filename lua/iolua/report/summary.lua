@@ -1,5 +1,6 @@
 --- A result as a table for a terminal: one line a case, means with 95 % intervals.
 local text = require "iolua.report.text"
+local verdict = require "iolua.experiment.verdict"
 
 local summary = {}
 
@@ -44,6 +45,36 @@ function summary.remarks(result)
       require("iolua.design").label(out.case, result.factors), out.reason)
   end
   return lines
+end
+
+local function percent_of(value) return verdict.percent(value) end
+
+local function interval_of(_, arm)
+  if not arm.low_percent then return "-" end
+  return ("%s .. %s"):format(verdict.percent(arm.low_percent), verdict.percent(arm.high_percent))
+end
+
+--- Columns for the arms of a comparison.
+---@param comparison table
+---@return table[] columns
+function summary.verdict_columns(comparison)
+  return {
+    { key = "label", title = comparison.metric .. " against " .. comparison.baseline,
+      align = "left" },
+    { key = "n" },
+    { key = "percent", title = "difference", format = percent_of, align = "right" },
+    { key = "percent", title = "95 % interval", format = interval_of, align = "right" },
+    { key = "p_corrected", title = "p (Holm)", format = "%.3g", align = "right" },
+    { key = "words", title = "verdict", align = "left" },
+  }
+end
+
+--- A comparison as text: its arms, and the sentence.
+---@param comparison table
+---@return string
+function summary.comparison(comparison)
+  return text.table(summary.verdict_columns(comparison), comparison.arms)
+    .. comparison.sentence .. "\n"
 end
 
 --- The text of result:table().

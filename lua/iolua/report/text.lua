@@ -95,7 +95,7 @@ local function width(value) return utf8.len(value) or #value end
 
 local function title(column)
   if column.text then return column.text end
-  local name = column.title or column.key
+  local name = one_line(column.title or column.key)
   if column.unit and column.unit ~= "" then return ("%s (%s)"):format(name, column.unit) end
   return name
 end
@@ -114,11 +114,32 @@ local function padded(value, to, right)
   return right and space .. value or value .. space
 end
 
--- All cells of one column, its header first, padded to one width.
-local function column_cells(column, rows)
-  local cells, widest = { title(column) }, 0
+-- All cells of one column, its header first.
+local function plain_cells(column, rows)
+  local cells = { title(column) }
   local places = column.key and decimals(column, rows) or 0
   for i, row in ipairs(rows) do cells[i + 1] = cell(column, row, places) end
+  return cells
+end
+
+--- The cells as they are shown, for other tables: a list of columns, each a list of texts with
+--- `title` and whether it stands `right`.
+---@param columns table[]
+---@param rows table[]
+---@return table[]
+function text.cells(columns, rows)
+  local list = {}
+  for j, column in ipairs(columns) do
+    local cells = plain_cells(column, rows)
+    list[j] = table.move(cells, 2, #cells, 1, {})
+    list[j].title, list[j].right = cells[1], aligned_right(column, rows)
+  end
+  return list
+end
+
+-- All cells of one column, its header first, padded to one width.
+local function column_cells(column, rows)
+  local cells, widest = plain_cells(column, rows), 0
   for _, value in ipairs(cells) do widest = math.max(widest, width(value)) end
   local right = not column.text and aligned_right(column, rows)
   for i, value in ipairs(cells) do cells[i] = padded(value, widest, right) end

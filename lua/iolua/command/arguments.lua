@@ -1,0 +1,40 @@
+--- Arguments of commands: folders first or last, options between; how a command ends.
+local arguments = {}
+
+local function leave(status, command, message)
+  error(setmetatable({ iolua_exit = status, message = ("%s: %s"):format(command, message) },
+    { __tostring = function(err) return err.message end }), 0)
+end
+
+--- End with status 2: the command line is wrong.
+function arguments.usage(command, message)
+  leave(2, command, (tostring(message):gsub("^[^:]+:%d+: ", "")))
+end
+
+--- End with status 1.
+function arguments.fail(command, message) leave(1, command, message) end
+
+--- Words that are no options, and the options as an argument list of their own.
+---@param name string  of the command, for its help
+---@return string[] words
+---@return string[] options
+function arguments.split(name, ...)
+  local given, words, rest, i = { ... }, {}, { [0] = name }, 1
+  while given[i] do
+    local word = given[i]
+    if word:sub(1, 1) ~= "-" then
+      words[#words + 1] = word
+    else
+      rest[#rest + 1] = word
+      -- Every option of a command takes a value.
+      if not word:find("=", 1, true) and word ~= "--help" and word ~= "-h" then
+        i = i + 1
+        rest[#rest + 1] = given[i]
+      end
+    end
+    i = i + 1
+  end
+  return words, rest
+end
+
+return arguments
