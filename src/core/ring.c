@@ -308,6 +308,10 @@ int ring_close(struct ring *r, uint64_t grace_ns)
 
     if (err == -ETIME)
         return err;             /* leaked on purpose: the kernel may still write there */
+    /* The kernel takes a ring apart later: what it holds is given back before, so that the next
+     * job finds the device unclaimed and its locked memory free. */
+    io_uring_unregister_files(&r->uring);
+    io_uring_unregister_buffers(&r->uring);
     io_uring_queue_exit(&r->uring);
     free(r);
     return 0;
