@@ -101,7 +101,8 @@ int dm_reload(const struct dm_make *m, char *message, size_t len)
     if (err == 0)
         err = dm_suspend(m->name, false, false, message, len);
     if (err == 0 && (err = dm_resume(m->name, message, len)) < 0) {
-        dm_clear(m->name, dropped, sizeof dropped); /* never left suspended: the old table */
+        /* Never leave it suspended: the old table goes on. */
+        dm_clear(m->name, dropped, sizeof dropped);
         dm_resume(m->name, dropped, sizeof dropped);
     }
     free(g);

@@ -14,8 +14,7 @@ struct kmsg {
 void kmsg_open(struct kmsg *k);
 
 /* The first warning or error since then that holds `word`, from that word on and without it.
- * Its length, or
- * 0 when there is none. */
+ * Its length, or 0 when there is none. */
 size_t kmsg_find(char *text, size_t len, struct kmsg *k, const char *word);
 
 void kmsg_close(struct kmsg *k);

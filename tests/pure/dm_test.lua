@@ -24,19 +24,23 @@ local WRONG = {
   { { "0 -5 zero" }, 'line 1: length: "-5" is not a number of sectors' },
   { { "0 zero" }, 'line 1: "0 zero" is not START LENGTH TYPE PARAMETERS' },
   { { "0 10 linear /dev/a" }, "line 1: linear: offset is missing" },
-  { { "0 10 linear a 0" }, 'line 1: linear: device: "a" is no device: a path from / on, or MAJOR:MINOR' },
+  { { "0 10 linear a 0" },
+    'line 1: linear: device: "a" is no device: a path from / on, or MAJOR:MINOR' },
   { { "0 10 linear /dev/a 16k" },
     'line 1: linear: offset: "16k" has a unit: write 32, its number of sectors' },
   { { "0 10 linear /dev/a 0 7" }, 'line 1: linear: "7" is one word too many' },
   { { "0 1000 linear /dev/a 999500" },
     "line 1: linear: leg 1, /dev/a, has 1000003 sectors, 1000 are needed from 999500 on" },
   { { "0 1000 striped 2 32 /dev/a 0 /dev/b 0" },
-    "line 1: striped: a length of 1000 sectors is no multiple of 64, one row of striped; the nearest is 1024" },
-  { { "0 1024 striped 2 0 /dev/a 0 /dev/b 0" }, "line 1: striped: chunk: 0 is less than 1, the least" },
+    "line 1: striped: a length of 1000 sectors is no multiple of 64, one row of striped; " ..
+    "the nearest is 1024" },
+  { { "0 1024 striped 2 0 /dev/a 0 /dev/b 0" },
+    "line 1: striped: chunk: 0 is less than 1, the least" },
   { { "0 1024 striped 3 32 /dev/a 0 /dev/b 0" },
     "line 1: striped: member 3 of 3: device is missing" },
   { { "0 1000 delay /dev/a 0" }, "line 1: delay: delay_ms is missing" },
-  { { "0 1000 raid raid9 1 64 2 - /dev/a - /dev/b" }, "line 1: raid: level: \"raid9\" is not one of "
+  { { "0 1000 raid raid9 1 64 2 - /dev/a - /dev/b" },
+    "line 1: raid: level: \"raid9\" is not one of "
     .. "raid0, raid1, raid4, raid5_la, raid5_ra, raid5_ls, ...; did you mean \"raid0\"?" },
 }
 

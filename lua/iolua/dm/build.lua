@@ -73,8 +73,11 @@ end
 -- One member: a device, or { device =, offset = }.
 local function member(of, value)
   local group = {}
-  if type(value) ~= "table" or value.path or getmetatable(value) then value = { device = value } end
-  if value.device == nil and value[1] ~= nil then value = { device = value[1], offset = value[2] } end
+  if type(value) ~= "table" or value.path or getmetatable(value) then
+    value = { device = value }
+  elseif value.device == nil and value[1] ~= nil then
+    value = { device = value[1], offset = value[2] }
+  end
   for _, field in ipairs(of) do
     local given = value[field.name]
     if given == nil and field.default ~= nil then
@@ -114,8 +117,8 @@ local function raid_params(o)
     params[#params + 1], params[#params + 2] = "region_size", region
   end
   if o.stripe_cache then
-    params[#params + 1], params[#params + 2] = "stripe_cache", sectors_of("stripe_cache",
-      o.stripe_cache)
+    local cache = sectors_of("stripe_cache", o.stripe_cache)
+    params[#params + 1], params[#params + 2] = "stripe_cache", cache
   end
   return params
 end
@@ -139,7 +142,9 @@ local SPECIAL = {
 local function option_names(kind)
   local names = { "size" }
   for _, field in ipairs(targets[kind].fields) do names[#names + 1] = field.name end
-  for _, name in ipairs(SPECIAL[kind] and SPECIAL[kind].names or {}) do names[#names + 1] = name end
+  for _, name in ipairs(SPECIAL[kind] and SPECIAL[kind].names or {}) do
+    names[#names + 1] = name
+  end
   return names
 end
 
@@ -195,7 +200,8 @@ local function fitting(kind, description, values, size_of)
       if not size then return nil, message, errno end
       local free = size - leg.offset
       if free < 1 then
-        return nil, ("%s has %d sectors: nothing from %d on"):format(leg.device, size, leg.offset), 28
+        return nil, ("%s has %d sectors: nothing from %d on"):format(leg.device, size,
+          leg.offset), 28
       end
       least = math.min(least or free, free)
     end
@@ -203,7 +209,8 @@ local function fitting(kind, description, values, size_of)
   if not least then misuse("size is missing: no device gives it") end
   local fit = description.fit and description.fit(least, values) or least
   if fit < 1 then
-    return nil, ("the smallest device has %d sectors, less than one row of %s"):format(least, kind), 28
+    return nil, ("the smallest device has %d sectors, less than one row of %s"):format(least,
+      kind), 28
   end
   return fit
 end

@@ -34,7 +34,8 @@ end
 function stats.new(volume, options)
   local bounds = bounds_of(options.bounds or DEFAULT)
   local answer, message, errno = volume:message(
-    ("@stats_create - /1 2 precise_timestamps histogram:%s iolua"):format(table.concat(bounds, ",")))
+    ("@stats_create - /1 2 precise_timestamps histogram:%s iolua"):format(
+      table.concat(bounds, ",")))
   if not answer then return nil, message, errno end
   return setmetatable({ volume = volume, region = answer:match("%d+"), bounds = bounds }, stats)
 end

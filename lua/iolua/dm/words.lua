@@ -91,8 +91,7 @@ end
 local function read_members(state, field, values)
   local groups = {}
   for i = 1, values[field.count] do
-    local group, message = {}, nil
-    group, message = read_fields(state, field.of, group)
+    local group, message = read_fields(state, field.of, {})
     if not group then
       return nil, ("member %d of %d: %s"):format(i, values[field.count], message)
     end

@@ -19,7 +19,8 @@ local a, b, c, d, e, f, g, h = table.unpack(disks)
 
 local function blank(...)
   for _, disk in ipairs { ... } do
-    assert(os.execute(("dd if=/dev/zero of=%s bs=1M count=16 conv=fsync 2>/dev/null"):format(disk)))
+    local zero = ("dd if=/dev/zero of=%s bs=1M count=16 conv=fsync 2>/dev/null"):format(disk)
+    assert(os.execute(zero))
   end
 end
 
@@ -98,9 +99,9 @@ end)
 
 t.case("a snapshot keeps what its origin loses", function()
   blank(a, b)
-  local origin <close> = make("snapshot-origin", { origin = a }, "origin")
+  local _ <close> = make("snapshot-origin", { origin = a }, "origin")
   local snap <close> = make("snapshot", { origin = a, cow = b, persistent = "N" }, "snap")
-  assert(os.execute("dd if=/dev/urandom of=/dev/mapper/origin bs=4k count=1 conv=fsync 2>/dev/null"))
+  assert(os.execute("dd if=/dev/urandom of=/dev/mapper/origin bs=4k count=1 conv=fsync status=none"))
   t.equal((t.run("cmp -n 4096 /dev/mapper/snap /dev/zero && echo same")):find("same") ~= nil, true)
   t.contains(snap:status()[1].params, "/")
 end)
@@ -109,8 +110,8 @@ t.case("a thin volume takes its blocks from its pool", function()
   blank(a, b)
   local pool <close> = make("thin-pool", { metadata = a, data = b, block = "64k" }, "pool")
   assert(pool:message("create_thin 0"))
-  local thin <close> = make("thin", { pool = pool, id = 0, size = "64m" }, "thin")
-  assert(os.execute("dd if=/dev/urandom of=/dev/mapper/thin bs=64k count=3 conv=fsync 2>/dev/null"))
+  local _ <close> = make("thin", { pool = pool, id = 0, size = "64m" }, "thin")
+  assert(os.execute("dd if=/dev/urandom of=/dev/mapper/thin bs=64k count=3 conv=fsync status=none"))
   t.contains(pool:status()[1].params, " 3/256 ")
 end)
 
@@ -162,7 +163,7 @@ end)
 t.case("a deferred removal waits for the last user", function()
   local v <close> = make("zero", { size = "1m" }, "later")
   do
-    local file <close> = assert(iolua.open(v.path))
+    local _ <close> = assert(iolua.open(v.path))
     t.equal(v:remove { deferred = true }, true)
     t.equal(#dm.list(), 1)
   end
@@ -191,14 +192,16 @@ t.case("another table is swapped in, or the old one stays", function()
 end)
 
 t.case("the kernel's reason is part of the message, and nothing is left", function()
-  local v, message = dm.create { name = "bad", table = { "0 4096 crypt aes-nonsense 00 0 " .. a .. " 0" } }
+  local v, message = dm.create { name = "bad",
+    table = { "0 4096 crypt aes-nonsense 00 0 " .. a .. " 0" } }
   t.equal(v, nil)
   t.contains(message, "load bad: ")
   t.equal(#dm.list(), 0)
 end)
 
 t.case("every device of a table passes the guard", function()
-  assert(os.execute("mkfs.ext4 -q -F " .. f .. " && mkdir -p /tmp/mounted && mount " .. f .. " /tmp/mounted"))
+  assert(os.execute(("mkfs.ext4 -q -F %s && mkdir -p /tmp/mounted && mount %s /tmp/mounted")
+    :format(f, f)))
   local v, message = dm.create { table = { "0 2048 linear " .. f .. " 0" } }
   t.equal(v, nil)
   t.contains(message, "mounted on /tmp/mounted")
