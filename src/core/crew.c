@@ -11,6 +11,7 @@
 #include "core/crewself.h"
 #include "core/place.h"
 #include "core/sim.h"
+#include "core/volume.h"
 
 void crew_open_worker(struct worker *w)
 {
@@ -207,6 +208,8 @@ int crew_start(struct crew **out, const struct crew_spec *specs, unsigned n)
         if (specs[i].job.rig.sim)
             sim_device_ref(specs[i].job.rig.sim);
         atomic_init(&c->workers[i].live.read_percent, -1);
+        if (specs[i].job.rig.volume)
+            volume_ref(specs[i].job.rig.volume);
         c->simulated = c->simulated || specs[i].job.rig.engine == RIG_SIM;
     }
     *out = c;
@@ -309,6 +312,7 @@ void crew_close(struct crew *c)
             job_close(c->workers[i].job);
         file_unref(c->workers[i].spec.job.rig.file);
         sim_device_unref(c->workers[i].spec.job.rig.sim);
+        volume_unref(c->workers[i].spec.job.rig.volume);
     }
     sim_world_close(c->world);
     pthread_mutex_destroy(&c->lock);

@@ -10,7 +10,7 @@
 
 static const struct sim *port(const struct worker *w)
 {
-    return job_rig(w->job)->self;
+    return job_rig(w->job)->port;
 }
 
 /* The next worker, from `first` on, that can go on now; NULL when all wait for the clock. */

@@ -52,11 +52,13 @@ static int64_t transfer(const struct io_req *q)
     const struct iovec *iov = &one;
     int count = 1;
 
-    if (q->kind == IO_READV || q->kind == IO_WRITEV) {
+    if (q->kind == IO_READV || q->kind == IO_WRITEV || q->kind == IO_READV_FIXED ||
+        q->kind == IO_WRITEV_FIXED) {
         iov = pointer(q->addr);
         count = (int)q->len;
     }
-    if (q->kind == IO_READ || q->kind == IO_READ_FIXED || q->kind == IO_READV)
+    if (q->kind == IO_READ || q->kind == IO_READ_FIXED || q->kind == IO_READV ||
+        q->kind == IO_READV_FIXED)
         return preadv2(q->fd, iov, count, (off_t)q->pos, (int)q->flags);
     return pwritev2(q->fd, iov, count, (off_t)q->pos, (int)q->flags);
 }
@@ -92,7 +94,7 @@ static int64_t perform(const struct io_req *q)
     case IO_NOP:
         return 0;
     case IO_READ: case IO_WRITE: case IO_READV: case IO_WRITEV: case IO_READ_FIXED:
-    case IO_WRITE_FIXED:
+    case IO_WRITE_FIXED: case IO_READV_FIXED: case IO_WRITEV_FIXED:
         return transfer(q);
     case IO_FSYNC:
         return q->flags & IO_DATASYNC ? fdatasync(q->fd) : fsync(q->fd);

@@ -35,6 +35,8 @@ enum io_kind {                  /* IORING_OP_*: checked in ring.c */
     IO_SYMLINKAT = 38,          /* addr: target, addr2: path */
     IO_LINKAT = 39,             /* addr: old path, addr2: new path, flags: AT_* */
     IO_FTRUNCATE = 55,          /* pos: new length; an opcode from Linux 6.9 on */
+    IO_READV_FIXED = 60,        /* as READV, within registered buffer buf_index; Linux 6.15 */
+    IO_WRITEV_FIXED = 61,
     IO_DISCARD = 200,           /* BLKDISCARD or hole punch of [pos, pos + addr2); no opcode */
     IO_GETDENTS = 201,          /* addr: buffer, len: its bytes; no opcode */
 };

@@ -6,14 +6,15 @@
 
 #include "core/jobself.h"
 #include "core/sim.h"
+#include "core/volume.h"
 
 static struct cpu_time cpu_time(struct job *j)
 {
     struct cpu_time t = { 0, 0 };
     struct rusage u;
 
-    if (j->rig.engine == &threads_engine)
-        threads_cpu(&t.user, &t.system, j->rig.self);
+    if (j->rig.pool)
+        threads_cpu(&t.user, &t.system, j->rig.pool);
     getrusage(RUSAGE_THREAD, &u);
     t.user += (uint64_t)u.ru_utime.tv_sec * CLOCK_SECOND + (uint64_t)u.ru_utime.tv_usec * 1000;
     t.system += (uint64_t)u.ru_stime.tv_sec * CLOCK_SECOND + (uint64_t)u.ru_stime.tv_usec * 1000;
@@ -163,9 +164,10 @@ void job_start(struct job *j, uint64_t start)
 
 static void sync_at_end(struct job *j)
 {
-    struct io_req q = { .kind = IO_FSYNC, .fd = j->spec->rig.file ? j->spec->rig.file->fd : -1 };
+    const struct rig_spec *target = &j->spec->rig;
+    struct io_req q = { .kind = IO_FSYNC, .fd = target->file ? target->file->fd : -1 };
     uint64_t from = job_now(j);
-    int err = j->spec->rig.file ? io_perform(&q) : 0;
+    int err = target->volume ? volume_sync(target->volume) : target->file ? io_perform(&q) : 0;
 
     j->result->end_fsync_ns = job_now(j) - from;
     if (err < 0 && j->result->error == 0) {

@@ -56,7 +56,7 @@ int jobrich_open(struct job *j)
     r->sized = j->spec->load.sizes.count > 0;
     r->paced = j->spec->pace.kind != PACE_NONE;
     r->hooked = j->spec->hooked;
-    r->virtual = j->rig.engine == &sim_engine;
+    r->virtual = j->rig.port != NULL;
     r->limit = j->depth;
     r->bytes_left = j->spec->number_bytes ? j->spec->number_bytes : UINT64_MAX;
     if (r->paced)

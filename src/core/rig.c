@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/fill.h"
+#include "core/legs.h"
 #include "core/place.h"
 #include "core/rig.h"
 #include "core/ring.h"
@@ -47,7 +48,7 @@ static int open_threads(struct rig *r, const struct rig_spec *spec, char *messag
     if (err < 0)
         return fail(message, len, "threads engine", err);
     r->engine = &threads_engine;
-    r->self = t;
+    r->self = r->pool = t;
     r->depth = depth;
     return 0;
 }
@@ -73,7 +74,9 @@ static int open_sim(struct rig *r, const struct rig_spec *spec, char *message, s
     if (err < 0)
         return fail(message, len, "simulated device", err);
     r->engine = &sim_engine;
-    r->self = s;
+    r->self = r->port = s;
+    if (spec->volume)
+        return 0;               /* each leg is a device: see wrap */
     r->sim = sim_device(s, spec->sim);
     return r->sim < 0 ? fail(message, len, "simulated device", r->sim) : 0;
 }
@@ -145,6 +148,14 @@ static void note_unregistered(struct rig *r, int err)
         snprintf(r->note, sizeof r->note, "buffers not registered: %s", strerrordesc_np(-err));
 }
 
+static void register_legs(struct rig *r, const struct volume *v)
+{
+    r->fixed_file = ring_open_files(r->self, v->map->legs) == 0;
+    for (unsigned i = 0; r->fixed_file && i < v->map->legs; i++)
+        if (v->leg[i].file)
+            r->fixed_file = ring_set_file(r->self, i, v->leg[i].file->fd) >= 0;
+}
+
 /* Registration is a gain, never a need: what is refused is noted. A character device pins no
  * pages, so registered memory would only be looked up for nothing. */
 static void register_all(struct rig *r, const struct rig_spec *spec)
@@ -153,13 +164,72 @@ static void register_all(struct rig *r, const struct rig_spec *spec)
 
     if (spec->file)
         r->fixed_file = ring_register_file(r->self, spec->file->fd) == 0;
+    if (spec->volume)
+        register_legs(r, spec->volume);
     if (!spec->data || (spec->file && spec->file->type == FILE_CHAR))
         return;
     err = r->memory->mapped <= FIXED_MAX
         ? ring_register_buffer(r->self, r->memory->mem, r->memory->mapped) : -E2BIG;
     r->fixed_memory = err == 0;
+    r->fixed_vectors = r->fixed_memory && ring_supports(r->self, IO_READV_FIXED);
     if (err < 0)
         note_unregistered(r, err);
+}
+
+/* The engine of a volume's legs, as deep as its requests have parts. */
+static int open_inner(struct rig *r, const struct rig_spec *spec, char *message, size_t len)
+{
+    unsigned parts = legs_parts(spec->volume, spec->bs);
+    struct rig_spec inner = *spec;
+    int err;
+
+    if (parts > RING_ENTRIES_MAX / spec->iodepth) {
+        snprintf(message, len, "iodepth %u with up to %u leg requests each is over %u at once",
+                 spec->iodepth, parts, RING_ENTRIES_MAX);
+        return -E2BIG;
+    }
+    inner.iodepth = r->depth = spec->iodepth * parts;
+    err = open_engine(r, &inner, message, len);
+    if (err == 0 && r->engine != &sync_engine && r->depth < parts) {
+        snprintf(message, len, "%u leg requests each are too many for the %s engine", parts,
+                 r->engine->name);
+        err = -E2BIG;
+    }
+    r->depth = r->engine == &sync_engine ? 1 : r->depth / parts;
+    return err;
+}
+
+/* What the inner engine calls leg i, -1 for an error leg. */
+static int leg_of(const struct rig *r, const struct volume *v, unsigned i)
+{
+    const struct volume_leg *leg = &v->leg[i];
+
+    if (r->port)
+        return leg->sim ? sim_device(r->port, leg->sim) : -1;
+    if (!leg->file)
+        return -1;
+    return r->fixed_file ? (int)i : leg->file->fd;
+}
+
+/* Put the volume in front of what was opened and registered for its legs. */
+static int wrap(struct rig *r, const struct rig_spec *spec, char *message, size_t len)
+{
+    const struct volume *v = spec->volume;
+    int fds[STRIPE_LEGS_MAX];
+    struct legs_spec s = { spec->volume, r->engine, r->self, r->depth, spec->bs, fds,
+                           r->fixed_file, r->fixed_vectors, r->port != NULL };
+    struct legs *legs;
+    int err;
+
+    for (unsigned i = 0; i < v->map->legs; i++)
+        fds[i] = leg_of(r, v, i);
+    err = legs_open(&legs, &s);
+    if (err < 0)
+        return fail(message, len, "memory of the volume's requests", err);
+    r->engine = legs_engine(r->engine);
+    r->self = legs;
+    r->ring = false;
+    return 0;
 }
 
 int rig_open(struct rig *r, const struct rig_spec *spec, char *message, size_t len)
@@ -167,7 +237,8 @@ int rig_open(struct rig *r, const struct rig_spec *spec, char *message, size_t l
     int err;
 
     *r = (struct rig){ .depth = spec->iodepth };
-    err = open_engine(r, spec, message, len);
+    err = spec->volume ? open_inner(r, spec, message, len)
+                       : open_engine(r, spec, message, len);
     if (err == 0 && spec->data && spec->engine != RIG_SIM)
         err = open_memory(r, spec, message, len);
     if (err < 0) {
@@ -176,7 +247,9 @@ int rig_open(struct rig *r, const struct rig_spec *spec, char *message, size_t l
     }
     if (r->ring && spec->registered)
         register_all(r, spec);
-    return 0;
+    if (spec->volume && (err = wrap(r, spec, message, len)) < 0)
+        rig_close(r, 0);
+    return err;
 }
 
 int rig_close(struct rig *r, uint64_t grace_ns)

@@ -16,14 +16,18 @@ enum rig_engine { RIG_AUTO, RIG_RING, RIG_THREADS, RIG_SYNC, RIG_SIM };
 
 #define RIG_TEXT 160
 
+struct sim;
 struct sim_device;
 struct sim_world;
+struct threads;
+struct volume;
 
 struct rig_spec {
     enum rig_engine engine;     /* RIG_AUTO: io_uring, else threads */
     struct sim_device *sim;     /* of RIG_SIM */
     struct sim_world *world;    /* of RIG_SIM: whom it shares the clock with; NULL: nobody */
-    struct file *file;          /* NULL for simulated targets and no-ops */
+    struct file *file;          /* NULL for simulated targets, volumes and no-ops */
+    struct volume *volume;      /* the target is this one, in place of a file */
     unsigned iodepth;
     uint32_t bs;
     bool data;                  /* operations move data: memory is needed */
@@ -39,10 +43,13 @@ struct rig {
     const struct engine *engine;
     void *self;
     bool ring;                  /* the engine is io_uring: self is a struct ring */
+    struct threads *pool;       /* of the threads engine, also under a volume; or NULL */
+    struct sim *port;           /* of the simulation, also under a volume; or NULL */
     struct buf *memory;
     size_t stride;              /* from one slot's memory to the next */
     int sim;                    /* of a simulated device: what requests call it */
     bool fixed_file, fixed_memory;
+    bool fixed_vectors;         /* of a volume: merged parts use the registered memory too */
     unsigned depth;             /* requests in flight at most: iodepth, or less by the engine */
     char note[RIG_TEXT];        /* why this engine, or what could not be registered; "" */
 };

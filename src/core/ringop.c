@@ -29,7 +29,8 @@ struct io_req ringop(const struct io_req *q)
     case IO_NOP: case IO_READV: case IO_WRITEV: case IO_FSYNC: case IO_READ_FIXED:
     case IO_WRITE_FIXED: case IO_POLL: case IO_SYNC_RANGE: case IO_TIMEOUT: case IO_CANCEL:
     case IO_CLOSE: case IO_READ: case IO_WRITE: case IO_FADVISE: case IO_UNLINKAT:
-    case IO_MKDIRAT: case IO_FTRUNCATE: case IO_DISCARD: case IO_GETDENTS:
+    case IO_MKDIRAT: case IO_FTRUNCATE: case IO_DISCARD: case IO_GETDENTS: case IO_READV_FIXED:
+    case IO_WRITEV_FIXED:
         break;
     }
     return r;

@@ -181,7 +181,7 @@ unsigned stripe_parts_max(const struct stripe *s, uint32_t bytes, bool merge)
 
 /* What goes round: pieces in the order of the volume, `first` long at the start. */
 struct round {
-    unsigned char *mem;
+    uintptr_t mem;              /* may be 0: simulated legs move no data */
     uint32_t bytes, first;
     unsigned pieces;
     uint64_t chunk;
@@ -192,7 +192,7 @@ static struct iovec piece(const struct round *r, unsigned i)
     uint64_t at = i == 0 ? 0 : r->first + (i - 1) * r->chunk;
     uint64_t len = i == 0 ? r->first : r->chunk;
 
-    return (struct iovec){ r->mem + at, len < r->bytes - at ? len : r->bytes - at };
+    return (struct iovec){ (void *)(r->mem + at), len < r->bytes - at ? len : r->bytes - at };
 }
 
 /* The part of pieces from, from + step, ... of which at most STRIPE_PIECES_MAX. */
@@ -241,7 +241,7 @@ static unsigned split_striped(const struct stripe *s, uint64_t pos, const struct
 }
 
 static unsigned split_concat(const struct stripe *s, uint64_t pos, uint32_t bytes,
-                             unsigned char *mem, struct stripe_part *parts, struct iovec *vec)
+                             uintptr_t mem, struct stripe_part *parts, struct iovec *vec)
 {
     struct stripe_place at = concat_at(s, pos);
     unsigned n = 0;
@@ -249,7 +249,7 @@ static unsigned split_concat(const struct stripe *s, uint64_t pos, uint32_t byte
     for (; bytes > 0; n++) {
         uint32_t len = at.run < bytes ? (uint32_t)at.run : bytes;
 
-        vec[n] = (struct iovec){ mem, len };
+        vec[n] = (struct iovec){ (void *)mem, len };
         parts[n] = (struct stripe_part){ at.leg, len, at.pos, n, 1 };
         mem += len;
         bytes -= len;
@@ -263,7 +263,7 @@ static unsigned split_concat(const struct stripe *s, uint64_t pos, uint32_t byte
 unsigned stripe_split(const struct stripe *s, uint64_t pos, uint32_t bytes, void *mem, bool merge,
                       struct stripe_part *parts, struct iovec *vec)
 {
-    struct round r = { mem, bytes, 0, 1, s->chunk };
+    struct round r = { (uintptr_t)mem, bytes, 0, 1, s->chunk };
     uint64_t within;
 
     if (pos >= s->size || bytes == 0)
@@ -271,7 +271,7 @@ unsigned stripe_split(const struct stripe *s, uint64_t pos, uint32_t bytes, void
     if (bytes > s->size - pos)
         r.bytes = bytes = (uint32_t)(s->size - pos);
     if (s->kind == STRIPE_CONCAT)
-        return split_concat(s, pos, bytes, mem, parts, vec);
+        return split_concat(s, pos, bytes, (uintptr_t)mem, parts, vec);
     if (s->kind == STRIPE_MIRROR) {
         vec[0] = (struct iovec){ mem, bytes };
         parts[0] = (struct stripe_part){ 0, bytes, s->leg[0].offset + pos, 0, 1 };
