@@ -9,6 +9,7 @@ local core = require "iolua.core"
 local fiber = require "iolua.fiber"
 local open = require "iolua.open"
 local plan = require "iolua.job.plan"
+local volumes = require "iolua.job.volumes"
 local watch = require "iolua.job.watch"
 
 local job = {}
@@ -30,7 +31,9 @@ local function open_targets(o, opened)
       opened[#opened + 1] = f
       target = f
     end
-    targets[i] = target
+    local handle, message, errno = volumes.handle(target)
+    if not handle then return nil, message, errno end
+    targets[i] = handle
   end
   return targets
 end
@@ -90,7 +93,7 @@ function job.run(options)
   local targets, message, errno = open_targets(o, opened)
   if not targets then return nil, message, errno end
   check.targets(o, targets, 2)
-  return run(o, targets)
+  return volumes.watch(o.target)(run(o, targets))
 end
 
 return setmetatable(job, { __call = function(_, options) return job.run(options) end })

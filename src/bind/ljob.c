@@ -242,7 +242,8 @@ static int lcrew_control(lua_State *L)
     return 0;
 }
 
-/* crew:rig(i) -> engine, note, fixed file, fixed memory, depth; nil if it has none */
+/* crew:rig(i) -> engine, note, fixed file, fixed memory, depth, fixed vectors of a volume; nil
+ * if it has none */
 static int lcrew_rig(lua_State *L)
 {
     struct crew *c = check(L);
@@ -255,7 +256,8 @@ static int lcrew_rig(lua_State *L)
     lua_pushboolean(L, r->fixed_file);
     lua_pushboolean(L, r->fixed_memory);
     lua_pushinteger(L, r->depth);
-    return 5;
+    lua_pushboolean(L, r->fixed_vectors);
+    return 6;
 }
 
 /* job.available() -> true | nil, why, errno: can io_uring be used here? */

@@ -119,5 +119,6 @@ int lfiber_open(lua_State *L)
     lopen_pause(L, p);
     lopen_wrap(L, p);
     lopen_io(L, p);
+    lopen_volume(L, p);
     return 1;
 }

@@ -23,5 +23,6 @@ void lopen_fiber(lua_State *L, struct lloop *p);        /* lfiber.c */
 void lopen_pause(lua_State *L, struct lloop *p);        /* lpause.c */
 void lopen_wrap(lua_State *L, struct lloop *p);         /* lwrap.c */
 void lopen_io(lua_State *L, struct lloop *p);           /* lio.c */
+void lopen_volume(lua_State *L, struct lloop *p);       /* lvolumeio.c */
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "bind/bind.h"
 #include "bind/lsim.h"
+#include "bind/lvolume.h"
 #include "bind/lspot.h"
 #include "bind/lworker.h"
 #include "core/crew.h"
@@ -102,6 +103,8 @@ static void read_load(lua_State *L, int arg, struct load_spec *s)
 
 static void read_rig(lua_State *L, int arg, struct rig_spec *s, const struct load_spec *load)
 {
+    bool simulated;
+
     s->engine = engine(L, arg);
     s->file = file(L, arg);
     s->iodepth = (unsigned)bind_field(L, arg, "iodepth", 1, JOB_DEPTH_MAX, 1);
@@ -114,11 +117,14 @@ static void read_rig(lua_State *L, int arg, struct rig_spec *s, const struct loa
     s->iopoll = bind_flag(L, arg, "iopoll");
     s->sq_cpu = (int)bind_field(L, arg, "sq_cpu", -1, CPUSET_CPUS - 1, -1);
     s->registered = bind_flag(L, arg, "registered");
+    lua_getfield(L, arg, "volume");
+    s->volume = lua_isnil(L, -1) ? NULL : lvolume_check(L, lua_gettop(L));
     lua_getfield(L, arg, "sim");
     s->sim = lua_isnil(L, -1) ? NULL : lsim_check(L, lua_gettop(L));
-    luaL_argcheck(L, (s->sim != NULL) == (s->engine == RIG_SIM), arg,
+    simulated = s->sim || (s->volume && s->volume->simulated);
+    luaL_argcheck(L, simulated == (s->engine == RIG_SIM), arg,
                   "a simulated device and the engine sim go together");
-    lua_pop(L, 1);
+    lua_pop(L, 2);
 }
 
 static double rate(lua_State *L, int arg)

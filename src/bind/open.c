@@ -29,6 +29,7 @@ static const luaL_Reg modules[] = {
     { "sim", lsim_open },
     { "spot", lspot_open },
     { "topo", ltopo_open },
+    { "volume", lvolume_open },
     { "fiber", lfiber_open },           /* after the classes whose methods wait */
     { NULL, NULL },
 };

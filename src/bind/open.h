@@ -26,6 +26,7 @@ int ljob_open(lua_State *L);
 int lring_open(lua_State *L);
 int lrng_open(lua_State *L);
 int lrun_open(lua_State *L);
+int lvolume_open(lua_State *L);
 int lterm_open(lua_State *L);
 int lspawn_open(lua_State *L);
 int lsim_open(lua_State *L);

@@ -1,108 +1,12 @@
 #include <errno.h>
-#include <stdlib.h>
 
-#include "core/legs.h"
+#include "core/legsself.h"
 #include "core/ring.h"
 #include "core/sim.h"
 #include "core/threads.h"
 
 #define PART_SHIFT 32           /* a tag of the inner engine: part, then slot */
 #define INLINE static inline __attribute__((always_inline))
-
-struct slot {
-    uint64_t tag;               /* the request's own */
-    struct io_req q;
-    unsigned out;               /* parts still to come */
-    unsigned good;              /* of a mirror: legs that did it */
-    unsigned turn;              /* of a mirror's read: legs that were tried */
-    uint32_t moved;             /* bytes up to the first gap */
-    int error;                  /* the first */
-    struct stripe_part *parts;
-    struct iovec *vec;
-};
-
-struct legs {
-    struct legs_spec spec;
-    struct volume *v;
-    const struct stripe *map;
-    struct slot *slots;
-    unsigned *free;
-    unsigned free_count;
-    struct io_done *done;       /* ring of what is finished, and of its slots */
-    unsigned *done_slot;
-    unsigned first, done_count;
-    unsigned legs_out;          /* requests that the inner engine has */
-    unsigned *out;              /* the same a leg: where a mirror reads next */
-    int *fds;
-    unsigned pending, pending_slot;     /* of the sync engine: begun in submit */
-    unsigned rotor;
-    struct stripe_part *parts;
-    struct iovec *vecs;
-};
-
-unsigned legs_parts(const struct volume *v, uint32_t bs)
-{
-    unsigned parts = stripe_parts_max(v->map, bs, v->merge);
-
-    return parts > v->map->legs ? parts : v->map->legs;         /* fsync goes to every leg */
-}
-
-static void release(struct legs *s)
-{
-    free(s->slots);
-    free(s->free);
-    free(s->done);
-    free(s->done_slot);
-    free(s->out);
-    free(s->fds);
-    free(s->parts);
-    free(s->vecs);
-    free(s);
-}
-
-static int allocate(struct legs *s)
-{
-    size_t depth = s->spec.depth, parts = legs_parts(s->v, s->spec.bs);
-    size_t pieces = stripe_pieces_max(s->map, s->spec.bs);
-
-    s->slots = calloc(depth, sizeof *s->slots);
-    s->free = calloc(depth, sizeof *s->free);
-    s->done = calloc(depth, sizeof *s->done);
-    s->done_slot = calloc(depth, sizeof *s->done_slot);
-    s->out = calloc(s->map->legs, sizeof *s->out);
-    s->fds = calloc(s->map->legs, sizeof *s->fds);
-    s->parts = calloc(depth * parts, sizeof *s->parts);
-    s->vecs = calloc(depth * pieces, sizeof *s->vecs);
-    if (!s->slots || !s->free || !s->done || !s->done_slot || !s->out || !s->fds || !s->parts ||
-        !s->vecs)
-        return -ENOMEM;
-    for (unsigned i = 0; i < depth; i++) {
-        s->slots[i].parts = s->parts + i * parts;
-        s->slots[i].vec = s->vecs + i * pieces;
-        s->free[i] = (unsigned)depth - 1 - i;
-    }
-    for (unsigned i = 0; i < s->map->legs; i++)
-        s->fds[i] = s->spec.fds[i];
-    s->free_count = (unsigned)depth;
-    return 0;
-}
-
-int legs_open(struct legs **out, const struct legs_spec *spec)
-{
-    struct legs *s = calloc(1, sizeof *s);
-
-    if (!s)
-        return -ENOMEM;
-    s->spec = *spec;
-    s->v = spec->volume;
-    s->map = spec->volume->map;
-    if (allocate(s) < 0) {
-        release(s);
-        return -ENOMEM;
-    }
-    *out = s;
-    return 0;
-}
 
 static bool is_write(const struct io_req *q)
 {
@@ -121,7 +25,7 @@ static bool failed(const struct legs *s, unsigned leg)
 
 static void complete(struct legs *s, unsigned slot)
 {
-    struct slot *p = &s->slots[slot];
+    struct legs_slot *p = &s->slots[slot];
     bool ok = p->error == 0 || (s->map->kind == STRIPE_MIRROR && p->good > 0);
     unsigned at = (s->first + s->done_count++) % s->spec.depth;
 
@@ -130,7 +34,7 @@ static void complete(struct legs *s, unsigned slot)
 }
 
 /* The leg request of a part. */
-INLINE struct io_req leg_request(const struct legs *s, const struct slot *p, unsigned i)
+INLINE struct io_req leg_request(const struct legs *s, const struct legs_slot *p, unsigned i)
 {
     const struct stripe_part *part = &p->parts[i];
     struct io_req q = p->q;
@@ -159,7 +63,7 @@ static void end_part(struct legs *s, unsigned slot, unsigned i, int res);
 
 INLINE void push(struct legs *s, const struct engine *e, unsigned slot, unsigned i)
 {
-    struct slot *p = &s->slots[slot];
+    struct legs_slot *p = &s->slots[slot];
     unsigned leg = p->parts[i].leg;
     struct io_req q;
 
@@ -194,7 +98,7 @@ static int least_busy(struct legs *s)
 }
 
 /* Aim part i of a mirror's request at a leg. */
-static void aim(const struct legs *s, struct slot *p, unsigned i, unsigned leg)
+static void aim(const struct legs *s, struct legs_slot *p, unsigned i, unsigned leg)
 {
     p->parts[i] = p->parts[0];
     p->parts[i].pos = p->q.pos + s->map->leg[leg].offset;
@@ -202,7 +106,7 @@ static void aim(const struct legs *s, struct slot *p, unsigned i, unsigned leg)
 }
 
 /* The parts of a request: their number. */
-static unsigned divide(struct legs *s, struct slot *p)
+static unsigned divide(struct legs *s, struct legs_slot *p)
 {
     bool sync = p->q.kind == IO_FSYNC, mirror = s->map->kind == STRIPE_MIRROR;
     unsigned n = 0;
@@ -232,7 +136,7 @@ static unsigned divide(struct legs *s, struct slot *p)
 
 INLINE void start(struct legs *s, const struct engine *e, unsigned slot)
 {
-    struct slot *p = &s->slots[slot];
+    struct legs_slot *p = &s->slots[slot];
     unsigned n = divide(s, p);
 
     p->out = n;
@@ -246,7 +150,7 @@ INLINE int prepare_on(struct legs *s, const struct engine *e, const struct io_re
                       uint64_t tag)
 {
     unsigned slot;
-    struct slot *p;
+    struct legs_slot *p;
 
     if (s->free_count == 0)
         return -EBUSY;
@@ -266,7 +170,8 @@ INLINE int prepare_on(struct legs *s, const struct engine *e, const struct io_re
 }
 
 /* Up to where the volume has moved, when a part ended short. */
-static void note_short(struct legs *s, struct slot *p, const struct stripe_part *part, int res)
+static void note_short(struct legs *s, struct legs_slot *p, const struct stripe_part *part,
+                       int res)
 {
     uint64_t gap = stripe_back(s->map, part->leg, part->pos + (uint64_t)res);
 
@@ -277,7 +182,7 @@ static void note_short(struct legs *s, struct slot *p, const struct stripe_part 
 /* A mirror without this leg. Returns true when the part was sent to another one. */
 static bool go_on_without(struct legs *s, unsigned slot, unsigned i)
 {
-    struct slot *p = &s->slots[slot];
+    struct legs_slot *p = &s->slots[slot];
     unsigned left = volume_fail(s->v, p->parts[i].leg);
     int leg;
 
@@ -300,7 +205,7 @@ static bool passing(int res)
 
 static void end_part(struct legs *s, unsigned slot, unsigned i, int res)
 {
-    struct slot *p = &s->slots[slot];
+    struct legs_slot *p = &s->slots[slot];
     const struct stripe_part *part = &p->parts[i];
     struct volume_leg *leg = &s->v->leg[part->leg];
     bool mirror = s->map->kind == STRIPE_MIRROR;
@@ -421,7 +326,7 @@ static int close_any(void *self, uint64_t grace_ns)
     int err = s->spec.inner->close(s->spec.self, grace_ns);
 
     if (err != -ETIME)          /* else the kernel may still read the vectors */
-        release(s);
+        legs_release(s);
     return err;
 }
 

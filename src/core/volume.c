@@ -59,9 +59,10 @@ void volume_unref(struct volume *v)
 {
     if (!v || __atomic_sub_fetch(&v->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
-    for (unsigned i = 0; i < v->map->legs; i++)
+    for (unsigned i = 0; i < v->map->legs; i++) {
         file_unref(v->leg[i].file);
         sim_device_unref(v->leg[i].sim);
+    }
     free(v->map);
     free(v);
 }

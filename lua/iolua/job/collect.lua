@@ -9,10 +9,10 @@ local ECANCELED = 125             -- what a failed hook leaves
 
 -- Engine, notes and what was registered, from the first worker that has them.
 local function describe(r, crew, o)
-  local engine, note, fixed_file, fixed_buffers, depth = crew:rig(1)
+  local engine, note, fixed_file, fixed_buffers, depth, vectors = crew:rig(1)
   r.engine, r.seed = engine, o.seed
   r.note = note ~= "" and note or nil
-  r.registered = { file = fixed_file, buffers = fixed_buffers }
+  r.registered = { file = fixed_file, buffers = fixed_buffers, vectors = vectors }
   if depth ~= o.iodepth then r.iodepth_limited = depth end
   r.simulated = engine == "sim" or nil
 end

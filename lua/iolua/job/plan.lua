@@ -121,7 +121,10 @@ local function cpu_of(o, i)
 end
 
 local function add_target(worker, target)
-  if target.simulated then
+  if target.volume then
+    worker.volume = target.volume
+    if target.simulated then worker.engine = "sim" end
+  elseif target.simulated then
     worker.engine, worker.sim = "sim", target.handle
   else
     worker.file = target
