@@ -158,7 +158,7 @@ local function start_up()
   for _ = 1, 50 do os.execute(IOLUA .. " -e '' ") end
   local ms = (tonumber(capture("date +%s%N")) - tonumber(from)) / 50 / 1e6
   local rss = capture("bash -c '" .. own("job", "sparse").command
-    .. " & pid=$!; sleep 1.5; grep VmHWM /proc/$pid/status; wait'"):match("VmHWM:%s*(%d+)")
+    .. " & pid=$!; sleep 0.7; grep VmHWM /proc/$pid/status; wait'"):match("VmHWM:%s*(%d+)")
   print(("start-up %.1f ms (shell included), RSS at depth 128 %.1f MB"):format(ms, rss / 1024))
 end
 
