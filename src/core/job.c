@@ -110,7 +110,7 @@ static int allocate(struct job *j)
     if (!j->slots || !j->free || !j->retry || !j->result)
         return -ENOMEM;
     for (unsigned i = 0; i < j->depth; i++)
-        j->free[i] = j->depth - 1 - i;
+        j->free[i] = (uint16_t)(j->depth - 1 - i);
     for (unsigned i = 0; i < JOB_SIDES; i++)
         hist_reset(&j->result->side[i].lat);
     return 0;

@@ -61,7 +61,7 @@ INLINE void reap(struct job *j, const struct engine *e, bool each)
 {
     void *self = j->rig.self;
     unsigned n = e->ready(self), whole = 0;
-    unsigned *top = j->free + j->free_count;
+    uint16_t *top = j->free + j->free_count;
     uint64_t now, key = 0, run = 0;
     bool counts;
 
@@ -78,7 +78,7 @@ INLINE void reap(struct job *j, const struct engine *e, bool each)
             top = j->free + j->free_count;
             continue;
         }
-        *top++ = (unsigned)(d.tag & SLOT_MASK);
+        *top++ = (uint16_t)(d.tag & SLOT_MASK);
         whole++;
         if (d.tag >> SLOT_BITS != key || each) {
             flush(j, key, now, run, counts);
@@ -173,7 +173,7 @@ INLINE void issue(struct job *j, const struct engine *e, bool nop, bool each)
     n = n < j->left ? n : (unsigned)j->left;
     j->result->issued += n;
     j->free_count -= n;
-    for (unsigned *slot = j->free + j->free_count + n; n > 0; n--) {
+    for (uint16_t *slot = j->free + j->free_count + n; n > 0; n--) {
         if (nop)
             issue_nop(j, e, *--slot, stamp & TIME_MASK);
         else

@@ -39,7 +39,7 @@ struct job {
     const struct job_spec *spec;        /* own copy, in `copy` */
     int (*step)(struct job *j, struct job_live *live);
     struct slot *slots;
-    unsigned *free;             /* stack of free slots: the last used is the warmest */
+    uint16_t *free;             /* stack of free slots: the last used is the warmest */
     unsigned free_count, depth;
     unsigned submit_max, wait_min;
     uint64_t start, begin, end; /* engine's clock */

@@ -33,6 +33,7 @@ static int open_ring(struct rig *r, const struct rig_spec *spec, char *message, 
                      strerrordesc_np(-err));
         return err;
     }
+    ring->lazy = !spec->iopoll;         /* the loop waits whenever its depth is full */
     r->engine = &ring_engine;
     r->ring = true;
     r->self = ring;

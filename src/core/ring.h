@@ -37,6 +37,7 @@ struct ring {
     unsigned enter_flags;       /* of every io_uring_enter */
     int enter_fd;
     bool sqpoll, iopoll;
+    bool lazy;                  /* a submission without a wait need not look for completions */
     bool stuck;                 /* closed with requests out: nothing is freed */
     unsigned char supported[32];        /* a bit an opcode */
     struct clock clock;
