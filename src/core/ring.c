@@ -273,7 +273,7 @@ int ring_enter(struct ring *r, unsigned wait, uint64_t wait_ns)
     n = enter(r, ring_unsubmitted(r), wait, wait_ns);
     if (n >= 0) {
         r->taken += (unsigned)n;
-            return ring_ready(r) < wait ? -ETIME : 0;   /* a time-out after a submission is silent */
+        return ring_ready(r) < wait ? -ETIME : 0;   /* a time-out after a submission is silent */
     }
     /* With a wait, an error of the wait hides the count: read what was consumed. */
     r->taken = __atomic_load_n(r->uring.sq.khead, __ATOMIC_ACQUIRE);
