@@ -13,16 +13,22 @@ for pair in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static modprobe:k
     command -v "${pair%%:*}" >/dev/null || [ -x "/usr/sbin/${pair%%:*}" ] ||
         missing="$missing ${pair#*:}"
 done
+refresh() { [ "$(id -u)" -ne 0 ] || apt-get -qq update >>"$cache/apt.log" 2>&1 || :; }
 if [ -n "$missing" ]; then
     [ "$(id -u)" -eq 0 ] || skip "not installed:$missing"
-    apt-get install -y --no-install-recommends $missing >"$cache/apt.log" 2>&1 ||
+    refresh                     # a fresh machine has no lists
+    apt-get install -y --no-install-recommends $missing >>"$cache/apt.log" 2>&1 ||
         skip "apt-get cannot install:$missing"
 fi
 PATH=$PATH:/usr/sbin:/sbin
 
 # The newest stock kernel that apt knows, or the one that was fetched before.
-package=$(apt-cache depends linux-image-amd64 2>/dev/null |
-          sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1)
+newest() {
+    apt-cache depends linux-image-amd64 2>/dev/null |
+        sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1
+}
+package=$(newest)
+[ -n "$package" ] || { refresh; package=$(newest); }
 [ -n "$package" ] || package=$(cat "$cache/package" 2>/dev/null) ||
     skip "apt knows no linux-image-amd64"
 version=${package#linux-image-}
@@ -31,7 +37,9 @@ stamp="$version $(cat "$here/setup.sh" "$here/init" "$here/unpack.lua" | cksum)"
 cd "$cache"
 rm -f stamp
 if ! ls "$package"_*.deb >/dev/null 2>&1; then
-    apt-get -qq download "$package" >download.log 2>&1 || skip "apt-get cannot download $package"
+    apt-get -qq download "$package" >download.log 2>&1 ||
+        { refresh; apt-get -qq download "$package" >>download.log 2>&1; } ||
+        skip "apt-get cannot download $package"
 fi
 
 # Kernel and modules. The guest sees the modules where they lie; its initramfs has only what
