@@ -23,6 +23,15 @@ static int long_option(struct args *a, const char *name)
     return 0;
 }
 
+/* The file of --machine at argv[*i], which is after it. */
+static int machine_option(struct args *a, int *i, char *message, size_t len)
+{
+    if (*i + 1 >= a->argc || a->argv[*i + 1][0] == '-')
+        return complain(message, len, "needs a file", a->argv[*i]);
+    a->machine = a->argv[++*i];
+    return 0;
+}
+
 /* One option of one letter at argv[*i]; takes the argument of -e and -l. */
 static int short_option(struct args *a, int *i, char *message, size_t len)
 {
@@ -65,7 +74,10 @@ int args_parse(struct args *a, int argc, char **argv, char *message, size_t len)
             i++;
             break;
         }
-        if (argv[i][1] == '-') {
+        if (strcmp(argv[i], "--machine") == 0) {
+            if (machine_option(a, &i, message, len) < 0)
+                return -1;
+        } else if (argv[i][1] == '-') {
             if (long_option(a, argv[i] + 2) < 0)
                 return complain(message, len, "unknown option", argv[i]);
             if (a->command)     /* what follows is its own */

@@ -20,6 +20,7 @@ struct args {
     bool no_env;                /* -E: LUA_INIT, LUA_PATH and LUA_CPATH are not looked at */
     bool help;                  /* --help */
     bool chunks;                /* there is an -e */
+    const char *machine;        /* --machine FILE: the description, or NULL */
     const char *command;        /* --doctor, --restore: command without the dashes, or NULL */
 };
 

@@ -33,6 +33,7 @@ static const char usage[] =
     "  -W             turn warnings on\n"
     "  --             stop handling options\n"
     "  -              run standard input as a script\n"
+    "  --machine file run on the machine that file describes, in virtual time\n"
     "  --doctor       say what works on this machine, and why not\n"
     "  --restore      undo what a killed run left behind\n"
     "  --help         show this text\n"

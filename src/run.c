@@ -226,6 +226,25 @@ static int run_global(lua_State *L, struct lhost *host)
     return run_library(L, "iolua", host);
 }
 
+/* use_machine(file): from here on the script sees the machine that the file describes. */
+static int use_machine(lua_State *L)
+{
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "iolua.machine");
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, "use");
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 0);
+    return 0;
+}
+
+static int run_machine(lua_State *L, const char *file, struct lhost *host)
+{
+    lua_pushcfunction(L, use_machine);
+    lua_pushstring(L, file);
+    return call(L, 1, host);
+}
+
 static int run_rest(lua_State *L, const struct args *a, struct lhost *host)
 {
     if (a->command)
@@ -245,6 +264,8 @@ int run_all(lua_State *L, const struct args *a, struct lhost *host)
 
     if (!a->no_env)
         status = run_init(L, host);
+    if (status < 0 && a->machine)
+        status = run_machine(L, a->machine, host);
     if (status < 0 && (a->chunks || a->interactive))
         status = run_global(L, host);
     if (status < 0)

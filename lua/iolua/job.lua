@@ -93,6 +93,8 @@ function job.run(options)
   local targets, message, errno = open_targets(o, opened)
   if not targets then return nil, message, errno end
   check.targets(o, targets, 2)
+  local machine = package.loaded["iolua.machine"]
+  if machine then return volumes.watch(o.target)(machine.job(run, o, targets)) end
   return volumes.watch(o.target)(run(o, targets))
 end
 

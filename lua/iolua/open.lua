@@ -27,5 +27,7 @@ end
 ---@return integer? errno
 return function(path, options)
   if options ~= nil then check(options) end
+  local machine = package.loaded["iolua.machine"]
+  if machine and machine.described(path) then return machine.open(path, options) end
   return core.file.open(path, options)
 end

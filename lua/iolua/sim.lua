@@ -131,7 +131,18 @@ function device:size() return self.bytes end
 function device:block_size() return self.block end
 function device:path() return self.name end
 function device.direct() return true end
-function device.writable() return true end
+function device:writable() return self.read_only ~= true end
+function device.read() error("read: a simulated device holds no data: only jobs run on it", 2) end
+device.write = device.read
+
+--- The same device as iolua.open gives it on a described machine.
+function device:opened(options)
+  local copy = {}
+  for key, value in pairs(self) do copy[key] = value end
+  copy.read_only = not options.write
+  return setmetatable(copy, device)
+end
+
 function device.close() return true end
 device.__close = function() end
 device.__tostring = function(self) return "simulated device: " .. self.name end

@@ -297,7 +297,8 @@ topo.pinned = core.place.pinned
 ---@return string? message
 ---@return integer? errno
 function topo.open(options)
-  options = check_options(options)
+  local machine = package.loaded["iolua.machine"]
+  options = check_options(options or machine and machine.topology() or nil)
   local handle, message, errno = core.topo.open(options.synthetic, options.xml)
   if not handle then return nil, message, errno end
   return setmetatable({ handle = handle, known = {} }, Topology)

@@ -117,6 +117,7 @@ static void read_rig(lua_State *L, int arg, struct rig_spec *s, const struct loa
     s->iopoll = bind_flag(L, arg, "iopoll");
     s->sq_cpu = (int)bind_field(L, arg, "sq_cpu", -1, CPUSET_CPUS - 1, -1);
     s->registered = bind_flag(L, arg, "registered");
+    s->sim_distance = u64(L, arg, "sim_distance_ns", 0);
     lua_getfield(L, arg, "volume");
     s->volume = lua_isnil(L, -1) ? NULL : lvolume_check(L, lua_gettop(L));
     lua_getfield(L, arg, "sim");

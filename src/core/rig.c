@@ -76,6 +76,7 @@ static int open_sim(struct rig *r, const struct rig_spec *spec, char *message, s
         return fail(message, len, "simulated device", err);
     r->engine = &sim_engine;
     r->self = r->port = s;
+    sim_set_distance(s, spec->sim_distance);
     if (spec->volume)
         return 0;               /* each leg is a device: see wrap */
     r->sim = sim_device(s, spec->sim);

@@ -26,6 +26,7 @@ struct rig_spec {
     enum rig_engine engine;     /* RIG_AUTO: io_uring, else threads */
     struct sim_device *sim;     /* of RIG_SIM */
     struct sim_world *world;    /* of RIG_SIM: whom it shares the clock with; NULL: nobody */
+    uint64_t sim_distance;      /* of RIG_SIM: ns that every operation takes more */
     struct file *file;          /* NULL for simulated targets, volumes and no-ops */
     struct volume *volume;      /* the target is this one, in place of a file */
     unsigned iodepth;

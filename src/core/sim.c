@@ -56,6 +56,7 @@ struct sim {
     unsigned reaped, waiting;   /* of finished: first not consumed, and how many */
     unsigned wanted;
     uint64_t wake;
+    uint64_t distance;          /* ns added to every operation */
 };
 
 static int before(const struct event *a, const struct event *b)
@@ -134,6 +135,15 @@ static void deliver(struct request *r)
     s->free = r;
 }
 
+/* On its way to whoever asked. */
+static void return_at(struct sim_world *w, uint64_t at, struct request *r)
+{
+    if (at + r->port->distance > w->now)
+        cause(w, at + r->port->distance, ARRIVED_AT_HOST, r);
+    else
+        deliver(r);
+}
+
 static bool is_write(const struct request *r)
 {
     return r->q.kind == IO_WRITE || r->q.kind == IO_WRITE_FIXED;
@@ -151,9 +161,9 @@ static void served(struct sim_world *w, struct request *r)
         serve(w, d, next);
     }
     if (d->bus && !is_write(r) && r->res > 0)
-        cause(w, pass_bus(w, d->bus, (uint64_t)r->res), ARRIVED_AT_HOST, r);
+        return_at(w, pass_bus(w, d->bus, (uint64_t)r->res), r);
     else
-        deliver(r);
+        return_at(w, w->now, r);
 }
 
 static void happen(struct sim_world *w)
@@ -307,6 +317,11 @@ int sim_open(struct sim **out, struct sim_world *w, uint64_t seed, unsigned dept
         s->requests[i].next = s->free;
     *out = s;
     return 0;
+}
+
+void sim_set_distance(struct sim *s, uint64_t ns)
+{
+    s->distance = ns;
 }
 
 int sim_device(struct sim *s, struct sim_device *d)

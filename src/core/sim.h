@@ -37,6 +37,9 @@ uint64_t sim_world_now(const struct sim_world *w);
 /* A port for `depth` requests in flight. w NULL: a world of its own with that seed. */
 int sim_open(struct sim **out, struct sim_world *w, uint64_t seed, unsigned depth);
 
+/* What the port's owner adds to every operation, ns: the way to devices that are far. */
+void sim_set_distance(struct sim *s, uint64_t ns);
+
 /* The index of d in the port's world, or -errno. */
 int sim_device(struct sim *s, struct sim_device *d);
 

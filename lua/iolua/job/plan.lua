@@ -126,6 +126,8 @@ local function add_target(worker, target)
     if target.simulated then worker.engine = "sim" end
   elseif target.simulated then
     worker.engine, worker.sim = "sim", target.handle
+    local machine = package.loaded["iolua.machine"]
+    worker.sim_distance_ns = machine and machine.distance(target, worker.cpus) or 0
   else
     worker.file = target
   end
