@@ -66,15 +66,10 @@ end
 ---@return string? message
 ---@return integer? errno
 function dm.sectors(device)
-  local found, message, errno
-  if device:find("^%d+:%d+$") then
-    found, message, errno = core.blk.at(device)
-  else
-    found, message, errno = core.blk.find(device)
-    if found and not device:find("^/dev/") then
-      return nil, device .. ": a file lies on a device but is none; set up a loop device", 15
-    end
-  end
+  local number, why, code = device, nil, nil
+  if not device:find("^%d+:%d+$") then number, why, code = core.dm.number(device) end
+  if not number then return nil, why, code end
+  local found, message, errno = core.blk.at(number)
   if not found then return nil, message, errno end
   return found.bytes // SECTOR
 end

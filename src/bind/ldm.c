@@ -3,9 +3,10 @@
  *
  * Plain tables in and out: what a target's parameters mean is known in lua/iolua/dm.
  */
-#include <limits.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "bind/bind.h"
@@ -79,6 +80,23 @@ static int ldm_path(lua_State *L)
 
     dm_path(path, sizeof path, bind_checkpath(L, 1));
     lua_pushstring(L, path);
+    return 1;
+}
+
+/* dm.number(path) -> "MAJOR:MINOR" of a block device | nil, message, errno */
+static int ldm_number(lua_State *L)
+{
+    const char *path = bind_checkpath(L, 1);
+    struct stat st;
+
+    if (stat(path, &st) < 0)
+        return bind_fail(L, -errno, path);
+    if (!S_ISBLK(st.st_mode)) {
+        lua_pushfstring(L, "%s is no block device%s", path, S_ISREG(st.st_mode)
+                        ? "; set up a loop device over it" : "");
+        return bind_failmsg(L, -ENOTBLK, lua_tostring(L, -1));
+    }
+    lua_pushfstring(L, "%d:%d", (int)major(st.st_rdev), (int)minor(st.st_rdev));
     return 1;
 }
 
@@ -374,6 +392,7 @@ static const luaL_Reg functions[] = {
     { "available", ldm_available },
     { "check_name", ldm_check_name },
     { "path", ldm_path },
+    { "number", ldm_number },
     { "prefix", ldm_prefix },
     { "create", ldm_create },
     { "reload", ldm_reload },
