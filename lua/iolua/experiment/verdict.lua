@@ -163,10 +163,11 @@ function verdict.words(arm, result)
 end
 
 -- Corrected p values, what could have been seen, a verdict for each arm, and the sentence.
-local function conclude(result, base_means)
+local function conclude(result, base_means, brief)
   local tests = correct(result.arms, "p", "p_corrected")
   correct(result.arms, "p_tost", "p_equivalent")
   for i, arm in ipairs(result.arms) do
+    if brief then arm.spread = nil end
     could_see(arm, base_means[i], tests, result.smallest_percent)
     arm.verdict = judge(arm, result)
     arm.words = verdict.words(arm, result)
@@ -183,7 +184,8 @@ end
 ---@param data { arms: { label: string, values: table }[], baseline: integer, blocks: integer,
 ---  duplicate?: table, duplicate_base?: table }  values by block; false or nil where a block
 ---  has none; duplicate_base: of what the duplicate repeats (default: the baseline arm)
----@param options { metric: string, better?: string, smallest?: number, cannot_matter?: string }
+---@param options { metric: string, better?: string, smallest?: number, cannot_matter?: string,
+---  brief?: boolean }  brief: leave out what could have been seen, which takes time
 ---@return table result  { metric, baseline, arms, aa, blocks, sentence, ... }
 function verdict.compare(data, options)
   local base = data.arms[data.baseline]
@@ -203,7 +205,7 @@ function verdict.compare(data, options)
       means[#means + 1] = base_mean
     end
   end
-  return conclude(result, means)
+  return conclude(result, means, options.brief)
 end
 
 local function pooled_sd(a, b)

@@ -171,9 +171,19 @@ function special.t_quantile(p, df)
   return symmetric(p, function(t) return special.t_tail(t, df) end)
 end
 
+-- Factors found already, by alpha and whole df: the search for one takes a millisecond.
+local factors = {}
+
 --- The t with P(|T| > t) = alpha: the factor of a two-sided interval.
 function special.t_two_sided(alpha, df)
-  return special.falling(function(t) return special.t_tail(t, df) end, alpha / 2, 0.0, 1.0)
+  local known = factors[alpha] and factors[alpha][df]
+  if known then return known end
+  local t = special.falling(function(x) return special.t_tail(x, df) end, alpha / 2, 0.0, 1.0)
+  if df == math.floor(df) and df < 1000 then
+    factors[alpha] = factors[alpha] or {}
+    factors[alpha][df] = t
+  end
+  return t
 end
 
 --- The f with P(F <= f) = p, 0 < p < 1.
