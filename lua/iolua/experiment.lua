@@ -23,6 +23,8 @@ local OPTIONS = {
   question = { type = "string", help = "one line: what it is to tell" },
   factors = { type = "table", required = true, help = "name = { level, level ... }" },
   order = { type = "table", help = "names of the factors, the slowest first" },
+  design = { choices = { "factorial", "one at a time" }, default = "factorial",
+    help = "every combination, or the baseline and what differs from it in one factor" },
   exclude = { type = "any", help = "cases left out: function(case) -> reason, or a list" },
   baseline = { type = "any", help = "the case others are compared with: a partial case or index" },
   duplicate = { type = "boolean", default = true, help = "run the baseline twice a block (A/A)" },
@@ -73,13 +75,24 @@ local function choose_seed(e)
   e.seed = e.seed or first or math.random(0) & 0xffffffff
 end
 
+-- Cases, those left out, and the factors in order.
+local function cases_of(e, level)
+  if e.design == "one at a time" then
+    local base = type(e.baseline) == "table" and e.baseline or nil
+    local cases, names = caught(level + 1, pcall(design.one_at_a_time, e.factors, base,
+      { order = e.order }))
+    return cases, {}, names
+  end
+  return caught(level + 1, pcall(design.factorial, e.factors,
+    { order = e.order, exclude = e.exclude }))
+end
+
 local function prepared(options, level)
   local e = schema.check(OPTIONS, options, level + 1, "experiment")
   from_options(e, options)
   choose_seed(e)
   e.gates = gates.of(e.gates, level + 1)
-  e.cases, e.excluded, e.names = caught(level + 1, pcall(design.factorial, e.factors,
-    { order = e.order, exclude = e.exclude }))
+  e.cases, e.excluded, e.names = cases_of(e, level + 1)
   if #e.cases == 0 then error("experiment: every case is excluded", level + 1) end
   e.runs, e.baseline = caught(level + 1, pcall(design.plan, { cases = e.cases,
     replicates = e.replicates, seed = e.seed, warm_up = e.warm_up, baseline = e.baseline,
@@ -183,7 +196,7 @@ function experiment.evidence(r)
     punts = r.punts, ios = (read and read.ios or 0) + (write and write.ios or 0),
     errors = (read and read.errors or 0) + (write and write.errors or 0), read = read,
     write = write, elapsed_ns = r.elapsed_ns, engine = r.engine, note = r.note,
-    registered = r.registered,
+    registered = r.registered, simulated = r.simulated,
   }
 end
 

@@ -304,6 +304,7 @@ function store.document(result, extra)
   for i, row in ipairs(result.rows) do rows[i] = store.record(row) end
   document.interrupted = result.interrupted and true or false
   document.signal = result.interrupted
+  document.simulated = require("iolua.experiment.checks").simulated(result) or nil
   document.summary, document.runs = json.array(result:summary()), json.array(rows)
   return document
 end

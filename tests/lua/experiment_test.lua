@@ -189,4 +189,51 @@ t.case("a result that is saved and loaded again says the same", function()
   t.run("rm -rf " .. dir)
 end)
 
+t.case("one factor at a time: the baseline and what differs from it in one factor", function()
+  local r = run { factors = { a = { 1, 2, 3 }, b = { "x", "y" } }, design = "one at a time",
+    measure = function() return { v = 1 } end }
+  t.equal(#r.cases, 4)
+  t.equal(#r.rows, 5)
+end)
+
+t.case("a pilot says how many blocks and minutes a difference needs", function()
+  local deviation = { -1, 1, -1, 1, -1, 1 }
+  local r = run { factors = { x = { 1, 2 } }, replicates = 6, duplicate = false,
+    measure = function(case, _, now)
+      return { v = 100 + (case.x == 2 and deviation[now.block] or 0) }
+    end }
+  local pilot = r:pilot { smallest = "2%" }
+  -- The sd of {-1, 1, ...} is 1.0954; a difference of 2 then needs five pairs (t test, 80 %).
+  t.near(pilot.sd, 1.0954451150103321, 1e-12)
+  t.equal(pilot.replicates, 5)
+  t.contains(pilot.text, "v: to see a difference of 2 % takes 5 blocks")
+end)
+
+t.case("drift with the order and outliers are told, and nothing is dropped", function()
+  local checks = require "iolua.experiment.checks"
+  local r = run { factors = { x = { 1, 2 } }, replicates = 10,
+    measure = function(case, _, now)
+      return { v = case.x * 100 * (1 + now.run / 1000) + (now.run == 12 and 50 or 0) }
+    end }
+  t.equal(#r:values(1, "v"), 10)
+  t.equal(#checks.outliers(r, "v"), 1)
+  t.equal(checks.outliers(r, "v")[1].run, 12)
+  t.contains(table.concat(checks.remarks(r), " "), "1 outlier, counted like the others: run 12")
+  local steady = run { factors = { x = { 1, 2 } }, replicates = 10,
+    measure = function(case, _, now) return { v = case.x * (1 + now.run / 1000) } end }
+  -- 30 runs that grow by 0.1 % of the first each: 2.9 % of it, 2.86 % of their mean.
+  t.contains(table.concat(checks.remarks(steady), " "), "drifts with the order of the runs: +2.86")
+end)
+
+t.case("a result of simulated devices says so wherever it goes", function()
+  local device = iolua.sim.device { size = "1g", channels = 1, service = "1ms" }
+  local r = run { factors = { depth = { 1, 2 } }, measure = function(case)
+    local j = assert(iolua.job { target = device, rw = "randread", bs = "4k",
+                                 iodepth = case.depth, runtime = "1s" })
+    return { iops = j.read.iops }, iolua.experiment.evidence(j)
+  end }
+  t.contains(require("iolua.report.summary").text(r), "simulated devices: times are virtual")
+  t.equal(require("iolua.store").document(r).simulated, true)
+end)
+
 t.done()

@@ -37,4 +37,19 @@ function plan.text(e)
   return table.concat(lines, "\n") .. "\n"
 end
 
+--- What a pilot says, in a sentence.
+---@param pilot table  of design.pilot
+---@param metric string
+---@param smallest number  percent
+---@return string
+function plan.pilot(pilot, metric, smallest)
+  if not pilot.replicates then
+    return ("%s: a difference of %g %% is out of reach: more than 100000 blocks"):format(metric,
+      smallest)
+  end
+  return ("%s: to see a difference of %g %% takes %d blocks (%s to be safe), %d runs%s")
+    :format(metric, smallest, pilot.replicates, pilot.cautious or "more than 100000", pilot.runs,
+      pilot.ns and ", about " .. units.format_ns(pilot.ns) or "")
+end
+
 return plan

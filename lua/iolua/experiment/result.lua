@@ -192,6 +192,33 @@ function Result:compare(options)
   return setmetatable(compared, { __tostring = function(c) return c.sentence end })
 end
 
+--- From this result as a pilot: how many blocks, runs and how long it takes to see a difference.
+---@param options? { factor: string, metric: string, baseline: any, smallest: string|number }
+---@return table pilot  of design.pilot, with `text`
+function Result:pilot(options)
+  local o = {}
+  for key, value in pairs(options or {}) do o[key] = value end
+  o.smallest = o.smallest or "2%"
+  local factor, metric, smallest = check_compare(self, o)
+  local arms, index = arms_of(self, factor, o.within)
+  local base = arms[baseline_of(self, o, factor, index)]
+  local first, differences = by_block(self, base.cases, metric, false), {}
+  for _, arm in ipairs(arms) do
+    if arm ~= base then
+      local list = stats.paired(first, by_block(self, arm.cases, metric, false),
+        { blocks = self.replicates }).differences
+      if list then differences[#differences + 1] = list end
+    end
+  end
+  if #differences == 0 then misuse("a pilot needs two whole blocks of two arms") end
+  local mean = stats.summary(self:values(base.cases[1], metric)).mean
+  local pilot = design.pilot { differences = differences, cases = #self.cases,
+    smallest = smallest / 100 * math.abs(mean), duplicate = self.duplicate and true or false,
+    run_ns = self.elapsed_ns and self.elapsed_ns // math.max(1, #self.rows) }
+  pilot.text = require("iolua.experiment.plan").pilot(pilot, metric, smallest)
+  return pilot
+end
+
 --- One line a case: its factors, how many runs count, each metric's mean and half-width.
 ---@return table[] rows
 function Result:summary()

@@ -1,4 +1,5 @@
 --- A result as a table for a terminal: one line a case, means with 95 % intervals.
+local checks = require "iolua.experiment.checks"
 local text = require "iolua.report.text"
 local verdict = require "iolua.experiment.verdict"
 
@@ -40,6 +41,7 @@ function summary.remarks(result)
     lines[#lines + 1] = ("%s after %d of %d runs"):format(result.interrupted, #result.rows,
       result.planned)
   end
+  for _, line in ipairs(checks.remarks(result)) do lines[#lines + 1] = line end
   for _, out in ipairs(result.excluded or {}) do
     lines[#lines + 1] = ("left out: %s (%s)"):format(
       require("iolua.design").label(out.case, result.factors), out.reason)
