@@ -109,4 +109,12 @@ function scratch.file(options)
   return f, folder
 end
 
+--- Several disks of our own, for volumes: see iolua.scratch.disks.
+---@param options? table  count, size, bandwidth, kind, folder, fill, seed
+---@return iolua.scratchdisks?
+---@return string? message
+---@return integer? errno
+---@async
+function scratch.disks(options) return require("iolua.scratch.disks")(options) end
+
 return scratch

@@ -12,6 +12,7 @@ static const luaL_Reg modules[] = {
     { "clock", lclock_open },
     { "dm", ldm_open },
     { "cpuset", lcpuset_open },
+    { "disk", ldisk_open },
     { "dist", ldist_open },
     { "events", levents_open },
     { "file", lfile_open },

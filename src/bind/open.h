@@ -13,6 +13,7 @@ int lbuf_open(lua_State *L);
 int lclock_open(lua_State *L);
 int ldm_open(lua_State *L);
 int lcpuset_open(lua_State *L);
+int ldisk_open(lua_State *L);
 int ldist_open(lua_State *L);
 int levents_open(lua_State *L);
 int lfiber_open(lua_State *L);

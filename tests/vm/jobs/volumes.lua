@@ -1,6 +1,6 @@
 -- Volumes of the kernel and in user space, side by side: the same bytes on the same legs, rates
 -- that add up, volumes that misbehave as told, and nothing left by runs that are killed.
--- timeout: 2400
+-- timeout: 240
 -- qemu: -blockdev driver=null-co,node-name=f0,size=1073741824,read-zeroes=on
 -- qemu: -object throttle-group,id=tg0,x-bps-total=20000000
 -- qemu: -blockdev driver=throttle,node-name=t0,throttle-group=tg0,file=f0
@@ -199,7 +199,7 @@ t.case("what a killed run made is removed at the next start, at any point", func
   local f = assert(io.open("/tmp/victim.lua", "w"))
   f:write(VICTIM)
   f:close()
-  local rounds, seen = os.getenv("VM_LONG") == "full" and 200 or 10, 0
+  local rounds, seen = (os.getenv("VM_LONG") or "") ~= "" and 200 or 10, 0
   for i = 1, rounds do
     local before, said = kill_one(0.2 + 3.5 * (i - 1) / rounds)
     if before ~= "" then seen = seen + 1 end

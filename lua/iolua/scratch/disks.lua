@@ -1,0 +1,113 @@
+--- Scratch members: disks of our own for a volume, all alike, gone on every way out.
+--
+-- Each is a scratch file without a name, written once with incompressible data; as root a loop
+-- device over it, which device-mapper can have and the kernel can throttle. Whose bytes go
+-- through one real disk share that disk: good for tests, not for findings.
+local core = require "iolua.core"
+local schema = require "iolua.schema"
+local throttle = require "iolua.scratch.throttle"
+local units = require "iolua.units"
+
+local OPTIONS = {
+  count = { type = "integer", default = 4, min = 1, max = 64, help = "how many" },
+  size = { type = "size", default = "64m", min = 4096, help = "bytes of each" },
+  bandwidth = { type = "any", help = "bytes a second of each, where the kernel can limit it" },
+  kind = { type = "choice", choices = { "auto", "file", "loop" }, default = "auto",
+    help = "loop: block devices; auto: loop where that can be had" },
+  folder = { type = "path", help = "where the files are" },
+  fill = { type = "boolean", default = true, help = "write them once" },
+  seed = { type = "integer", default = 1, min = 0, help = "of the data" },
+}
+
+---@class iolua.scratchdisks
+---@field kind "file"|"loop"
+---@field throttled string?  how: "blkio", "io.max"
+---@field notes string[]     why not loop, why not throttled
+local disks = {}
+disks.__index = disks
+disks.__name = "iolua.scratchdisks"
+
+--- Give all back. Closing twice is allowed.
+function disks:close()
+  for _, held in ipairs(self.limits) do throttle.release(held) end
+  for _, loop in ipairs(self.loops) do loop:close() end
+  for _, file in ipairs(self.files) do file:close() end
+  self.limits, self.loops, self.files = {}, {}, {}
+  return true
+end
+
+disks.__close = disks.close
+
+function disks.__tostring(self) return ("%d scratch disks (%s)"):format(#self, self.kind) end
+
+local function add_file(self, o, i)
+  local f, message, errno = require("iolua.scratch").file { size = o.size, folder = o.folder,
+    fill = o.fill, seed = o.seed + i - 1 }
+  if not f then return nil, message, errno end
+  self.files[i], self[i] = f, f
+  return true
+end
+
+-- A loop device over each file; where the first cannot be had, files do.
+local function add_loops(self, o)
+  for i, f in ipairs(self.files) do
+    local loop, message, errno = core.disk.loop(f)
+    if not loop then
+      if o.kind == "loop" or i > 1 then return nil, "scratch.disks: " .. message, errno end
+      self.notes[#self.notes + 1] = "plain files: " .. message
+      return true
+    end
+    self.loops[i], self[i], self.kind = loop, loop:path(), "loop"
+  end
+  return true
+end
+
+local function limit(self, bandwidth)
+  if self.kind == "file" then
+    self.notes[#self.notes + 1] = "not throttled: that needs block devices"
+    return
+  end
+  for i, path in ipairs(self) do
+    local held, message = throttle.set(path, bandwidth)
+    if not held then
+      self.notes[#self.notes + 1] = "not throttled: " .. message
+      return
+    end
+    self.limits[i], self.throttled = held, held.kind
+  end
+end
+
+local function build(self, o)
+  for i = 1, o.count do
+    local ok, message, errno = add_file(self, o, i)
+    if not ok then return nil, message, errno end
+  end
+  if o.kind ~= "file" then
+    local ok, message, errno = add_loops(self, o)
+    if not ok then return nil, message, errno end
+  end
+  if o.bandwidth then limit(self, o.bandwidth) end
+  return self
+end
+
+--- Make scratch disks: an array of members for a volume, files or paths.
+---@param options? { count: integer, size: integer|string, bandwidth: integer|string,
+---  kind: "auto"|"file"|"loop", folder: string, fill: boolean, seed: integer }
+---@return iolua.scratchdisks?
+---@return string? message
+---@return integer? errno
+---@async
+return function(options)
+  local o = schema.check(OPTIONS, options or {}, 2, "scratch.disks")
+  if o.bandwidth then
+    local rate, why = units.rate(o.bandwidth)
+    if not rate then error("scratch.disks: bandwidth: " .. why, 2) end
+    o.bandwidth = rate
+  end
+  local self = setmetatable({ kind = "file", notes = {}, files = {}, loops = {}, limits = {},
+    size = o.size, bandwidth = o.bandwidth }, disks)
+  local made, message, errno = build(self, o)
+  if made then return made end
+  self:close()
+  return nil, message, errno
+end

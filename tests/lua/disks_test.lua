@@ -1,0 +1,65 @@
+--- Scratch disks: members of our own, throttled where the kernel can, gone afterwards.
+local t = require "check"
+local iolua = require "iolua"
+local scratch = iolua.scratch
+
+local MB = 1 << 20
+
+t.case("plain files hold random data and make a volume", function()
+  local disks <close> = assert(scratch.disks { count = 3, size = "1m", kind = "file" })
+  t.equal(#disks, 3)
+  t.equal(disks.kind, "file")
+  local v <close> = assert(iolua.volume.stripe { members = disks, chunk = "16k",
+    backend = "user" })
+  t.equal(v:size(), 3 * MB // 49152 * 49152)
+  local r = assert(iolua.job { target = v, rw = "read", bs = "48k" })
+  t.equal(r.legs[1].bytes, r.legs[3].bytes)
+  local buf <close> = iolua.buffer(4096)
+  local other <close> = iolua.buffer(4096)
+  disks[1]:read(buf, 0)
+  disks[2]:read(other, 0)
+  t.ok(buf:string() ~= other:string(), "different data on each")
+end)
+
+t.case("throttling plain files is not promised", function()
+  local disks <close> = assert(scratch.disks { count = 1, size = "64k", kind = "file",
+    bandwidth = "1MB/s" })
+  t.equal(disks.throttled, nil)
+  t.equal(disks.notes[1], "not throttled: that needs block devices")
+end)
+
+t.case("misuse is named", function()
+  t.raises("out of range", scratch.disks, { count = 0 })
+  t.raises("bandwidth", scratch.disks, { bandwidth = "quick" })
+end)
+
+local function loops()
+  local disks, message = scratch.disks { count = 2, size = "8m", kind = "loop" }
+  if not disks then t.skip(message) end
+  return disks
+end
+
+t.case("loop devices go with their last user", function()
+  local disks <close> = loops()
+  local path = disks[1]
+  t.ok(path:find("^/dev/loop%d+$"))
+  t.equal(iolua.dm.sectors(path), 8 * MB // 512)
+  local name = path:match("loop%d+")
+  disks:close()
+  t.equal((t.run("cat /sys/block/" .. name .. "/loop/backing_file 2>/dev/null")), "")
+end)
+
+t.case("a limit is kept within 10 %, and goes with the disks", function()
+  loops():close()
+  local disks <close> = assert(scratch.disks { count = 1, size = "8m", bandwidth = "4MB/s" })
+  if not disks.throttled then t.skip(disks.notes[1]) end
+  local f <close> = assert(iolua.open(disks[1], { direct = true }))
+  local r = assert(iolua.job { target = f, rw = "read", bs = "64k", iodepth = 4,
+    runtime = "1s", ramp_time = "500ms" })
+  t.near(r.read.bytes_per_s / 1e6, 4, 0.4)
+  f:close()
+  disks:close()
+  t.equal((t.run("cat /sys/fs/cgroup/blkio/blkio.throttle.read_bps_device")), "")
+end)
+
+t.done()
