@@ -219,12 +219,16 @@ local function keep(o, name, list)
   return true
 end
 
-local function last_line(text)
-  local last = ""
+-- What it said: the first line and the last, where a reason may be.
+local function said(text)
+  local first, last
   for line in text:gmatch("[^\r\n]+") do
-    if line:find("%S") then last = line end
+    if line:find("%S") then
+      first, last = first or line, line
+    end
   end
-  return last
+  if first ~= last then return first .. " ... " .. last end
+  return first
 end
 
 -- Did a copy fail? nil, or the sentence and errno.
@@ -234,9 +238,9 @@ local function failure(o, name, list)
     if c.timed_out then
       return who .. ": not done after " .. require("iolua.units").format_ns(o.timeout), ETIMEDOUT
     elseif o.check and (c.signal or c.exit ~= 0) then
-      local line = last_line(c.err ~= "" and c.err or c.out)
+      local line = said(c.err ~= "" and c.err or c.out)
       return ("%s: ended by %s%s"):format(who, c.signal and "signal " .. c.signal
-        or "exit status " .. c.exit, line ~= "" and ": " .. line or "")
+        or "exit status " .. c.exit, line and ": " .. line or "")
     end
   end
 end
@@ -266,8 +270,9 @@ function run.program(options)
   local r = merged(list)
   r.device = counted and device.since(counted)
   if o.keep then
-    local ok, said, number = keep(o, name, list)
-    if not ok then return nil, said, number, r end
+    local ok
+    ok, why, code = keep(o, name, list)
+    if not ok then return nil, why, code, r end
   end
   local bad, number = failure(o, name, list)
   if bad then return nil, bad, number, r end

@@ -64,7 +64,7 @@ local function name_row(line, r)
   local files, after = line:match("^ *(%d[%d:/]*)()")
   if not files or not csv.files(files, r) then return false end
   if not tests(line, after - 1, NAMES, r) then return false end
-  if r.version and tonumber(r.version:match("^%d+%.%d+")) >= 1.98 then
+  if r.version and (tonumber(r.version:match("^%d+%.%d+")) or 0) >= 1.98 then
     for _, name in ipairs { "seq_create", "ran_create" } do
       if r[name] and not r[name].too_short then r[name] = nil end
     end
