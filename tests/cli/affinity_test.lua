@@ -140,7 +140,7 @@ end)
 t.case("^C keeps what was measured, marks it and ends by the signal", function()
   local output, status, _,
     document = matrix("--runtime 100ms --ramp 0s --size 4m --replicates 200",
-    "timeout --preserve-status -s INT 2")
+    "timeout --preserve-status -s INT 6")
   t.equal(status, 130, output)
   t.equal(document.interrupted, true)
   t.ok(#document.runs >= 1 and #document.runs < document.planned)

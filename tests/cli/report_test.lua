@@ -98,13 +98,18 @@ t.case("gnuplot draws SVG and PNG from script and data, with labels of any kind"
   t.contains(read("pic.agr"), '@    s0 legend "kind=a,b"')
 end)
 
+-- Without the moment it was written.
+local function timeless(text)
+  return (text:gsub('"time[a-z]*":[^\n]*\n', ""))
+end
+
 t.case("every format is written, to a file or to standard output", function()
   for _, format in ipairs { "text", "markdown", "html", "csv", "json", "json+", "grace", "svg" } do
     local output, status = run(("report first --format %s --output out.%s"):format(format, format))
     t.equal(status, 0, output)
     t.equal(output, "")
     t.ok(#read("out." .. format) > 100, format)
-    t.equal((run("report --format " .. format .. " first")), read("out." .. format))
+    t.equal(timeless((run("report --format " .. format .. " first"))), timeless(read("out." .. format)))
   end
 end)
 
