@@ -26,6 +26,10 @@ local opt = iolua.options {
          help = "what to do" },
   overwrite = { type = "boolean", default = false, help = "the files given may be overwritten" },
   destroy = { type = "path", help = "the disk whose data may be lost: its own path" },
+  set = { type = "boolean", default = false,
+    help = "set rq_affinity of the disk for each row, and put it back" },
+  count = { type = "boolean", default = true,
+    help = "count block events by CPU, where that is allowed: it costs some time, in every row" },
   smallest = { type = "string", default = "2%", help = "smallest difference that is of interest" },
   gates = { type = "boolean", default = true, help = "void runs that the machine disturbed" },
   experiment = true,
@@ -67,8 +71,12 @@ local _ <close> = setmetatable({}, { __close = function()
   for _, f in ipairs(targets) do f:close() end
 end })
 
-local here = place.find(targets[1])
-local all = rows.all(here)
+local here = place.find(targets[1] or opt.plan and iolua.scratch.folder())
+if opt.set and not (here.irq and here.rq) then
+  fail("--set needs a disk whose interrupt and rq_affinity can be read: "
+    .. tostring(here.i_why or here.rq_why))
+end
+local all = rows.all(here, opt.set)
 local runnable, labels = rows.runnable(all)
 local to_stdout = opt.json == "-" or opt.csv == "-"
 
@@ -83,22 +91,58 @@ local function header()
       :format(opt.rw, u.format_size(opt.bs), opt.iodepth, u.format_ns(opt.runtime),
         u.format_ns(opt.ramp),
         opt.replicates, opt.seed) },
-    table.unpack(place.header(here)),
+    table.unpack(place.header(here, opt.set)),
   }
   local text = { "affinity matrix: does it matter which CPU submits, queues and completes?" }
   for _, line in ipairs(lines) do text[#text + 1] = ("%-8s %s"):format(line[1], line[2]) end
   return table.concat(text, "\n") .. "\n\n"
 end
 
-local function measure(case, _, run)
+local counter, no_counter
+if opt.count and targets[1] then counter, no_counter = place.counter(targets) end
+here.counting = opt.count and targets[1] and (counter and "block events on the disk, by CPU"
+  or "none: " .. tostring(no_counter)) or nil
+
+-- What a row needs of the disk; it comes back by itself at the end.
+local function setup(case)
   local row = runnable[case.row]
-  local r, message = iolua.job {
+  if not row.rq then return true end
+  for _, f in ipairs(targets) do
+    local taken, message = iolua.settings.set(f, { rq_affinity = row.rq })
+    if not taken then return nil, message end
+  end
+  return true
+end
+
+local function job_of(row, run)
+  return iolua.job {
     target = targets, numjobs = #targets, rw = opt.rw, bs = opt.bs, iodepth = opt.iodepth,
     runtime = opt.runtime, ramp_time = opt.ramp, seed = run.seed, cpus = row.cpus,
     mem = { node = row.node }, ring = row.ring, continue_on_error = true,
   }
+end
+
+-- The job, with its block events counted where they can be.
+local function counted(row, run)
+  if not counter then return nil, job_of(row, run) end
+  return counter:count(function() return job_of(row, run) end)
+end
+
+local function measure(case, _, run)
+  local row = runnable[case.row]
+  local counts, r, message = counted(row, run)
   if not r then return nil, message end
-  return view.metrics(r), iolua.experiment.evidence(r)
+  local metrics = view.metrics(r)
+  if counts then view.add_counts(metrics, row, counts, here, #targets) end
+  return metrics, iolua.experiment.evidence(r)
+end
+
+-- Somebody else set it meanwhile: the row is void.
+local function kept(result_row)
+  local row = runnable[result_row.levels.row]
+  if not row.rq then return nil end
+  local now = iolua.settings.get(targets[1])
+  return now and now.rq_affinity ~= row.rq and "rq_affinity was changed meanwhile" or nil
 end
 
 local function write(path, text)
@@ -118,11 +162,13 @@ if opt.plan then
   end
 end
 
--- What a row sets, of itself only.
+-- What a row sets: of itself, and of the disk.
 local function sets(case)
   local row = runnable[case.row]
-  return { row.cpus and "worker on CPU " .. row.cpus[1] or "no placement",
-           row.ring and "submission thread on CPU " .. row.ring.sq_cpu or nil }
+  local list = { row.cpus and "worker on CPU " .. row.cpus[1] or "no placement" }
+  if row.ring then list[#list + 1] = "submission thread on CPU " .. row.ring.sq_cpu end
+  if row.rq then list[#list + 1] = ("rq_affinity %d on %s"):format(row.rq, here.disk) end
+  return list
 end
 
 local function writes()
@@ -134,8 +180,9 @@ local result = iolua.experiment {
   name = "affinity-matrix", question = "Does it matter which CPU submits, queues and completes?",
   factors = { row = labels }, replicates = opt.replicates, seed = opt.seed, options = opt,
   metrics = { "MB_per_s", "avg_latency_s", "stddev_s" }, run_time = opt.runtime + opt.ramp,
-  targets = targets, changes = sets, writes = writes, gates = opt.gates and {} or false,
-  measure = measure,
+  targets = targets, changes = sets, writes = writes, gates = opt.gates and { kept = kept }
+    or false,
+  setup = setup, measure = measure,
 }
 
 local list = view.rows(all, result)

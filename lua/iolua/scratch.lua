@@ -59,6 +59,10 @@ local function folders()
   return table.move(memory, 1, #memory, #disk + 1, disk)
 end
 
+--- The folder a scratch file would be made in, if it can be written.
+---@return string
+function scratch.folder() return folders()[1] end
+
 -- Open in one folder: with O_DIRECT, or without where that may be.
 local function open_in(folder, direct)
   local f, message, errno = core.file.scratch(folder, direct ~= false)

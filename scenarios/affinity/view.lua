@@ -1,12 +1,15 @@
 -- The published table as a view of the result, and what it allows to be said.
 local csv = require "iolua.report.csv"
 local json = require "iolua.report.json"
+local locality = require "iolua.locality"
 local stats = require "iolua.stats"
 local store = require "iolua.store"
 local text = require "iolua.report.text"
 local verdict = require "iolua.experiment.verdict"
 
 local view = {}
+
+local COUNTERS = { "q_local", "q_remote", "c_local", "c_remote" }
 
 --- The metrics of one run, of a job's result.
 ---@param r table
@@ -28,12 +31,38 @@ function view.metrics(r)
   }
 end
 
+--- Counts of a run that are local to the row's CPUs, a device each; into its metrics.
+---@param metrics table
+---@param row table      of rows.all
+---@param counts table   of trace.count
+---@param here table     of place.find
+---@param devices integer
+function view.add_counts(metrics, row, counts, here, devices)
+  if not row.application_cpu then return end
+  local found = locality.of(counts, { submitter = row.application_cpu,
+                                      irq = row.certain and here.i or nil })
+  for _, key in ipairs(COUNTERS) do
+    if found[key] then metrics[key] = found[key] / devices end
+  end
+end
+
+-- Does a row show what its label says? Others use the disk too, so a quarter may be theirs.
+local function contradiction(row, s)
+  if not s or not s.q_local or not (row.C == "X" or row.C == "A"
+    or row.C == "I") then return nil end
+  local agrees, why = locality.check(row.label, s, 0.25)
+  return not agrees and "contradicts its label: " .. why or nil
+end
+
 -- What went wrong with a row's runs, or its note.
 local function note_of(row, summary)
   if row.status ~= "run" then return row.status .. ": " .. row.reason end
-  if summary and summary.note then return summary.note .. "; " .. row.reason end
-  local how = row.mode:match("%((SQPOLL)%)")
-  return how and how .. "; " .. row.reason or row.reason
+  local parts = {}
+  parts[#parts + 1] = contradiction(row, summary)
+  parts[#parts + 1] = summary and summary.note
+  parts[#parts + 1] = row.mode:match("%((SQPOLL)%)")
+  parts[#parts + 1] = row.reason
+  return table.concat(parts, "; ")
 end
 
 --- The 20 rows with what was measured.
@@ -54,6 +83,7 @@ function view.rows(rows, result)
       MB_per_s = s and s.MB_per_s, MB_per_s_half_width = s and s.MB_per_s_half_width,
       avg_latency_s = s and s.avg_latency_s, stddev_s = s and s.stddev_s,
     }
+    for _, key in ipairs(COUNTERS) do list[i][key] = s and s[key] end
   end
   return list
 end
@@ -63,10 +93,10 @@ local COLUMNS = {
   { text = "|" }, { key = "MB_per_s", title = "MBPS", plus_minus = "MB_per_s_half_width" },
   { key = "avg_latency_s", title = "Avg Lat", format = "%.7f" },
   { key = "stddev_s", title = "StdDev", format = "%.7f" },
-  { text = "|" }, { key = "q_local", title = "Q-local", align = "right" },
-  { key = "q_remote", title = "Q-remote", align = "right" },
-  { text = "|" }, { key = "c_local", title = "C-local", align = "right" },
-  { key = "c_remote", title = "C-remote", align = "right" },
+  { text = "|" }, { key = "q_local", title = "Q-local", format = "%.1f", align = "right" },
+  { key = "q_remote", title = "Q-remote", format = "%.1f", align = "right" },
+  { text = "|" }, { key = "c_local", title = "C-local", format = "%.1f", align = "right" },
+  { key = "c_remote", title = "C-remote", format = "%.1f", align = "right" },
   { text = "|" }, { key = "note", align = "left" },
 }
 

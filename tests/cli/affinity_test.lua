@@ -58,7 +58,39 @@ t.case("the twenty rows come in the published order, the impossible ones unmeasu
   t.contains(rows["I A I"].note, "same configuration as I A A")
   t.equal(#document.rows, 20)
   t.equal(document.interrupted, false)
+end)
+
+t.case("without counting the counters are \"-\", never 0", function()
+  local output, _, rows, document = matrix(TINY .. " --no-count")
   for _, row in ipairs(document.rows) do t.equal(row.q_local, nil) end
+  t.equal(rows["I A A"].q_local, nil)
+  t.ok(output:find("|%s+%-%s+%-%s+|%s+%-%s+%-%s+|"))
+end)
+
+t.case("counted events are where the labels say: Q local when Q = A", function()
+  local output, _, rows = matrix(TINY)
+  if not output:find("counters block events") then t.skip("events cannot be counted here") end
+  local row = rows["I A A"]
+  t.ok(row.q_local > 0, output)
+  t.ok(row.q_remote <= row.q_local, output)
+  if rows["I X A"].MB_per_s then t.ok(rows["I X A"].q_remote > rows["I X A"].q_local) end
+end)
+
+t.case("--set sets rq_affinity for each row and puts it back", function()
+  local output, status, rows = matrix(TINY .. " --set")
+  if output:find("--set needs", 1, true) then t.skip(output) end
+  if rows["X A A"].status ~= "measured" then t.skip("rq_affinity cannot be set: " .. output) end
+  local disk = output:match("rq_affinity of (%S+) is set")
+  t.equal(status, 0, output)
+  t.contains(rows["X A A"].note, "rq_affinity 2")
+  t.equal(rows["I I I"].note, "not run: the same configuration as I A A")
+  t.equal(rows["rq=0"].status, "measured")
+  local file = assert(io.open(("/sys/block/%s/queue/rq_affinity"):format(disk)))
+  local now = file:read("l")
+  file:close()
+  -- As it was before: what a run without --set finds.
+  local found = select(1, matrix(TINY)):match("as found: rq_affinity (%d)")
+  t.equal(now, found)
 end)
 
 t.case("the header says which CPUs were used and what X means; the end says what differs",
