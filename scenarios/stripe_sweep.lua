@@ -1,0 +1,393 @@
+-- Question: where does a stripe's width stop paying, and what does a transfer that wraps cost?
+-- Needs:    nothing (scratch members), or --devices to read.   Takes: under two minutes by
+--           default; --runtime 20s --replicates 6 for a finding.
+-- Shows:    members alone and all at once (the ceiling), MB/s and time per transfer by width and
+--           bytes a segment at depth 1 (as in 2005) and at saturation, controls, verdicts.
+local iolua = require "iolua"
+local analysis = require "stripe.analysis"
+local chart = require "stripe.chart"
+local legs = require "stripe.legs"
+local members = require "stripe.members"
+
+local opt = iolua.options {
+  "Where does a stripe's width stop paying, and what does a transfer that wraps cost?",
+  devices = { type = "path", list = true,
+    help = "members, read only; default: scratch disks" },
+  widths = { type = "integer", list = true, min = 1, help = "default: 1 to the number of members" },
+  segments = { type = "size", list = true, help = "bytes a member; default: 16k,32k,48k,64k" },
+  chunk = { type = "size", default = "16k", min = 512, help = "bytes before the next member" },
+  runtime = { type = "duration", default = "300ms", help = "time measured in each run" },
+  ramp = { type = "duration", default = "50ms", help = "time before it, not counted" },
+  replicates = { type = "integer", default = 3, min = 1, help = "runs of each case" },
+  iodepth = { type = "integer", default = 16, min = 2, help = "transfers in flight at saturation" },
+  backend = { choices = { "auto", "dm", "user" }, default = "auto", help = "who maps" },
+  count = { type = "integer", default = 4, min = 1, help = "of scratch members" },
+  size = { type = "size", default = "64m", help = "of a scratch member" },
+  bandwidth = { type = "string", help = "of a scratch member, as in 20MB/s; default: no limit" },
+  seed = { type = "integer", default = 1, min = 0, help = "of the order and the places" },
+  chart = { type = "path", help = "write PATH.agr, PATH.svg, PATH.png" },
+  experiment = true,
+}
+
+local function fail(message)
+  error(setmetatable({ iolua_exit = 1, message = message },
+    { __tostring = function(e) return e.message end }), 0)
+end
+
+local to_stdout = opt.json == "-" or opt.csv == "-" or opt.html == "-"
+local function say(text, ...)
+  if not opt.quiet and not to_stdout then io.stdout:write(text:format(...), "\n") end
+end
+
+local segments = opt.segments or { 16384, 32768, 49152, 65536 }
+table.sort(segments)
+local segment_names = {}
+for i, bytes in ipairs(segments) do segment_names[i] = iolua.units.format_size(bytes) end
+
+local function scratch_disks()
+  if opt.plan then
+    local names = {}
+    for i = 1, opt.count do names[i] = "scratch disk " .. i end
+    return names
+  end
+  local disks, message = iolua.scratch.disks { count = opt.count, size = opt.size,
+    bandwidth = opt.bandwidth }
+  if not disks then fail(message) end
+  return disks
+end
+
+local devices = opt.devices or scratch_disks()
+local list = {}
+local _ <close> = setmetatable({}, { __close = function()
+  members.close(list)
+  if type(devices.close) == "function" then devices:close() end
+end })
+if not opt.plan then
+  local message
+  list, message = members.open(devices)
+  if not list then fail(message) end
+end
+
+local function check_widths()
+  local widths = opt.widths or {}
+  if #widths == 0 then
+    for i = 1, #devices do widths[i] = i end
+  end
+  table.sort(widths)
+  if widths[#widths] > #devices then
+    fail(("width %d, but there are %d members"):format(widths[#widths], #devices))
+  end
+  return widths
+end
+
+local widths = check_widths()
+local widest = widths[#widths]
+
+-- A fresh place each run, the same fraction of the members for all arms.
+local function place(size, bs, seed)
+  local blocks = size // bs // 2
+  return blocks > 0 and seed % blocks * bs or 0
+end
+
+local function read(target, bs, depth, seed, numjobs)
+  local size
+  if type(target) == "table" and target.backend then size = target:size() else size = nil end
+  return iolua.job { target = target, rw = "read", bs = bs, iodepth = depth, seed = seed,
+    offset = size and place(size, bs, seed) or 0, numjobs = numjobs or 1,
+    runtime = opt.runtime, ramp_time = opt.ramp }
+end
+
+local function metrics(r)
+  return { MB_per_s = r.read.bytes_per_s / 1e6, us_per_transfer = r.read.lat:mean() / 1e3 }
+end
+
+-- What disturbs this machine does not disturb a simulated one.
+local function gates_with(own)
+  local gates = { table.unpack(own or {}) }
+  if list[1] and list[1].simulated then
+    gates.steal_percent, gates.throttled, gates.memory_pressure_percent = false, false, false
+  end
+  return gates
+end
+
+local function common(name, factors, more)
+  local e = { name = name, factors = factors, replicates = opt.replicates, seed = opt.seed,
+    metrics = { "MB_per_s", "us_per_transfer" }, run_time = opt.runtime + opt.ramp,
+    quiet = opt.quiet }
+  for key, value in pairs(more) do e[key] = value end
+  e.gates = gates_with(e.gates)
+  return iolua.experiment(e)
+end
+
+-- Members alone and the first w at once, with the largest segment, saturated.
+local function ceiling()
+  local levels = {}
+  for i = 1, widest do levels[i] = ("alone %d"):format(i) end
+  for _, w in ipairs(widths) do
+    if w > 1 then levels[#levels + 1] = ("at once %d"):format(w) end
+  end
+  return common("members", { members = levels }, { duplicate = false,
+    measure = function(case, _, run)
+      local how, n = case.members:match("^(%a+ ?%a*) (%d+)$")
+      n = math.tointeger(tonumber(n))
+      local files = how == "alone" and { list[n].file } or members.files(list, n)
+      local r, message = read(files, segments[#segments], opt.iodepth, run.seed, #files)
+      if not r then return nil, message end
+      return metrics(r), iolua.experiment.evidence(r)
+    end })
+end
+
+local function make(w, more)
+  local o = { members = members.of_volume(list, w), chunk = opt.chunk, backend = opt.backend,
+    direct = true }
+  for key, value in pairs(more or {}) do o[key] = value end
+  return iolua.volume.stripe(o)
+end
+
+local backend
+
+local function sweep()
+  return common("stripe-sweep", { width = widths, segment = segment_names,
+    depth = { 1, opt.iodepth } }, {
+    order = { "width", "segment", "depth" }, options = opt,
+    question = "Where does width stop paying, and what does wrapping cost?",
+    writes = not opt.devices and ("%d scratch disks of %s, made and removed"):format(opt.count,
+      iolua.units.format_bytes(opt.size)) or nil,
+    setup = function(case)
+      local v = assert(make(case.width))
+      backend = v.backend
+      return v
+    end,
+    gates = { function(row)
+      local imbalance = row.evidence and row.evidence.imbalance_percent
+      if imbalance and imbalance > 10 then
+        return ("the legs moved bytes that differ by %.0f %%"):format(imbalance)
+      end
+    end, function(row)
+      local e = row.evidence
+      if e and e.predicted_bytes and e.request_bytes
+        and math.abs(e.request_bytes / e.predicted_bytes - 1) > 0.05 then
+        return ("requests of %.0f bytes, not of %d as predicted"):format(e.request_bytes,
+          e.predicted_bytes)
+      end
+    end },
+    measure = function(case, v, run)
+      local bytes = iolua.units.bytes(case.segment)
+      local counts, r, message = legs.count(list, case.width, function()
+        return read(v, case.width * bytes, case.depth, run.seed)
+      end)
+      if not r then return nil, message end
+      local evidence = iolua.experiment.evidence(r)
+      evidence.backend = v.backend
+      evidence.imbalance_percent = legs.imbalance(counts)
+      evidence.request_bytes = legs.request_bytes(counts)
+      evidence.predicted_bytes = v.backend == "user" and bytes % opt.chunk == 0 and bytes or nil
+      return metrics(r), evidence
+    end })
+end
+
+-- What the volume itself costs: the same transfer with and without it.
+local function controls()
+  local one, two = segments[1], segments[math.min(2, #segments)]
+  local arms = {
+    ["one member, raw"] = function(seed) return read({ list[1].file }, one, 1, seed) end,
+    ["one member, user"] = function(seed)
+      local v <close> = assert(make(1, { backend = "user" }))
+      return read(v, one, 1, seed)
+    end,
+    ["stripe, user"] = function(seed)
+      local v <close> = assert(make(widest, { backend = "user" }))
+      return read(v, widest * two, 1, seed)
+    end,
+    ["stripe, user, pieces apart"] = function(seed)
+      local v <close> = assert(make(widest, { backend = "user", merge = false }))
+      return read(v, widest * two, 1, seed)
+    end,
+  }
+  local names = { "one member, raw", "one member, user", "stripe, user",
+    "stripe, user, pieces apart" }
+  if backend == "dm" then
+    arms["one member, dm-linear"] = function(seed)
+      local v <close> = assert(iolua.volume.linear { device = list[1].path, direct = true })
+      return read(v, one, 1, seed)
+    end
+    arms["stripe, dm"] = function(seed)
+      local v <close> = assert(make(widest, { backend = "dm" }))
+      return read(v, widest * two, 1, seed)
+    end
+    arms["stripe, dm, nomerges"] = function(seed)
+      for i = 1, widest do
+        assert(iolua.settings.set(list[i].path, { nomerges = 2 }))
+      end
+      local v <close> = assert(make(widest, { backend = "dm" }))
+      local r, message = read(v, widest * two, 1, seed)
+      iolua.settings.restore()
+      return r, message
+    end
+    table.move({ "one member, dm-linear", "stripe, dm", "stripe, dm, nomerges" }, 1, 3,
+      #names + 1, names)
+  end
+  return common("controls", { control = names }, { duplicate = false,
+    measure = function(case, _, run)
+      local r, message = arms[case.control](run.seed)
+      if not r then return nil, message end
+      return metrics(r), iolua.experiment.evidence(r)
+    end })
+end
+
+-- values[width][segment][depth][block] of a metric, of the rows that count.
+local function by_block(result, metric)
+  local values = {}
+  for _, row in ipairs(result.rows) do
+    local value = row.values and row.values[metric]
+    if value and not row.void and not row.error and not row.warm_up and not row.duplicate then
+      local l = row.levels
+      local w = values[l.width] or {}
+      local s = w[l.segment] or {}
+      local d = s[l.depth] or {}
+      values[l.width], w[l.segment], s[l.depth] = w, s, d
+      d[row.block] = value
+    end
+  end
+  return values
+end
+
+local function listed(blocks)
+  local values = {}
+  for _, value in pairs(blocks or {}) do values[#values + 1] = value end
+  return values
+end
+
+-- rates[segment][width] at one depth.
+local function rates_at(result, depth)
+  local values, rates = by_block(result, "MB_per_s"), {}
+  for _, segment in ipairs(segment_names) do
+    rates[segment] = {}
+    for _, w in ipairs(widths) do
+      local s = values[w] and values[w][segment]
+      rates[segment][w] = listed(s and s[depth])
+    end
+  end
+  return rates
+end
+
+-- Segments of 1, 2, 3 ... rows, those that are whole rows.
+local function row_segments()
+  local names = {}
+  for i, bytes in ipairs(segments) do
+    if bytes ~= i * opt.chunk then break end
+    names[i] = segment_names[i]
+  end
+  return names
+end
+
+local function wrapping_sentences(result)
+  local times, rows, sentences = by_block(result, "us_per_transfer"), row_segments(), {}
+  if #rows < 3 then
+    return { ("Segments of 1, 2 and 3 rows of %s are needed to tell what wrapping costs."):format(
+      iolua.units.format_size(opt.chunk)) }
+  end
+  for _, w in ipairs(widths) do
+    local blocks = {}
+    for block = 1, opt.replicates do
+      local of_rows = {}
+      for _, segment in ipairs(rows) do
+        local depths = times[w] and times[w][segment] or {}
+        of_rows[#of_rows + 1] = (depths[1] or {})[block]        -- nil: void or failed
+      end
+      if #of_rows == #rows then blocks[#blocks + 1] = of_rows end
+    end
+    local once, per_row, first = analysis.wrapping_of(blocks)
+    if once then
+      sentences[#sentences + 1] = analysis.wrapping_sentence(w, once, per_row, first)
+    end
+  end
+  return sentences
+end
+
+local function bend_sentence(rates, segment)
+  local x, y = {}, {}
+  for _, w in ipairs(widths) do
+    for _, rate in ipairs(rates[segment][w] or {}) do x[#x + 1], y[#y + 1] = w, rate end
+  end
+  local _, sentence = analysis.bend(x, y)
+  return sentence
+end
+
+local function ceiling_rates(result)
+  local at = {}
+  for _, row in ipairs(result.rows) do
+    local n = math.tointeger(tonumber(row.levels.members:match("%d+$")))
+    local once = row.levels.members:find("^at once") or n == 1
+    if once and row.values and not row.void and row.values.MB_per_s then
+      at[n] = at[n] or {}
+      table.insert(at[n], row.values.MB_per_s)
+    end
+  end
+  return at
+end
+
+local function ceiling_sentence(at, rates, segment)
+  local s = iolua.stats.summary(at[widest] or {})
+  local best = iolua.stats.summary(rates[segment][widest] or {})
+  if not s.mean or not best.mean then return nil end
+  return ("All %d members at once give %.1f MB/s; the stripe %.1f at depth %d: %.0f %% of it.")
+    :format(widest, s.mean, best.mean, opt.iodepth, 100 * best.mean / s.mean)
+end
+
+local function header()
+  local u = iolua.units
+  say("stripe sweep: where does width stop paying, and what does wrapping cost?")
+  say("%8s chunk %s; %s a segment; depth 1 and %d; %s a run after %s of ramp; %d replicates",
+    "load", u.format_size(opt.chunk), table.concat(segment_names, ", "), opt.iodepth,
+    u.format_ns(opt.runtime), u.format_ns(opt.ramp), opt.replicates)
+  if not opt.plan then say("%s", members.text(list)) end
+  for _, note in ipairs(devices.notes or {}) do say("%8s %s", "note", note) end
+  if devices.throttled then
+    say("%8s members are throttled (%s): they show their throttle, not a finding", "note",
+      devices.throttled)
+  elseif not opt.devices then
+    say("%8s scratch members share one disk: good for a try, not for findings", "note")
+  end
+end
+
+local function show(title, result)
+  if not opt.quiet and not to_stdout then
+    say("\n%s", title)
+    io.stdout:write(require("iolua.report.summary").text(result))
+  end
+end
+
+header()
+if opt.plan then sweep() end
+local alone = ceiling()
+local result = sweep()
+local control = not result.interrupted and controls() or nil
+
+local saturated, single = rates_at(result, opt.iodepth), rates_at(result, 1)
+local at = ceiling_rates(alone)
+local sentences = {
+  ("%s a segment, one transfer at a time: %s"):format(segment_names[1],
+    bend_sentence(single, segment_names[1])),
+  ("%s a segment, %d at once: %s"):format(segment_names[#segment_names], opt.iodepth,
+    bend_sentence(saturated, segment_names[#segment_names])),
+}
+sentences[#sentences + 1] = ceiling_sentence(at, saturated, segment_names[#segment_names])
+table.move(wrapping_sentences(result), 1, 100, #sentences + 1, sentences)
+
+show("Members alone, and the first of them all at once:", alone)
+if control then show("Controls, one transfer at a time:", control) end
+say("\nThe sweep (backend %s):", tostring(backend))
+assert(result:report(opt, {}))
+say("%s", table.concat(sentences, "\n"))
+if opt.chart then
+  local title = ("Stripe sweep, %d members, %s"):format(#list, tostring(backend))
+  local c = chart.of(title, segment_names, widths, single, at)
+  local written, message = chart.write(c, opt.chart)
+  if not written then fail("cannot write the chart: " .. message) end
+  say("chart: %s", table.concat(written, ", "))
+end
+if not result:measured() and not result.interrupted then
+  local first = result.rows[1]
+  fail("nothing was measured: " .. tostring(first and (first.error or first.void)))
+end
