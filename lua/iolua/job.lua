@@ -12,7 +12,10 @@ local plan = require "iolua.job.plan"
 local volumes = require "iolua.job.volumes"
 local watch = require "iolua.job.watch"
 
-local job = {}
+local job = {
+  --- How many jobs have run on simulated devices so far: what came of them is marked by it.
+  simulated = 0,
+}
 
 local function open_options(o)
   local writes = check.writes(o)
@@ -65,6 +68,7 @@ local function run(o, targets)
   local r, why, number, partial = collect.result(crew, o, targets, core.run.mark_errors)
   local told = r or partial
   if told then
+    job.simulated = job.simulated + (told.simulated and 1 or 0)
     local _, moved = crew:progress()
     checks.diskstats(told, moved, kernel, checks.kernel_bytes(counters))
     told.uncovered_bytes = uncovered > 0 and uncovered or nil

@@ -174,6 +174,18 @@ t.case("the short end of a device comes as short reads", function()
   t.equal(r.read.short, 1)
 end)
 
+t.case("rows of an experiment say that they are simulated, whatever measure gives", function()
+  local result = iolua.experiment { name = "sim", factors = { depth = { 1, 2 } }, replicates = 2,
+    quiet = true, measure = function(case)
+      local r = assert(iolua.job { target = device { service = "1ms", channels = 2 },
+        rw = "randread", iodepth = case.depth, number_ios = 100 })
+      return { iops = r.read.iops }
+    end }
+  t.equal(#result.rows >= 4, true)
+  for _, row in ipairs(result.rows) do t.equal(row.evidence.simulated, true) end
+  t.contains(table.concat(require("iolua.report.summary").remarks(result), "\n"), "simulated")
+end)
+
 t.case("misuse names the option", function()
   t.raises("is not a service time", device, { service = "gamma:1ms" })
   t.raises("ends below where it begins", device, { service = "uniform:3ms:1ms" })
