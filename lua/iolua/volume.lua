@@ -309,4 +309,11 @@ volume.linear = only_kernel("linear", "linear")
 --- region_size =, sync = }.
 volume.raid = only_kernel("raid", "raid")
 
+--- An existing volume, md or partition as legs, chunk and mapping, down to the disks.
+---@param path string|iolua.file|table
+---@return iolua.inspected?
+---@return string? message
+---@return integer? errno
+function volume.inspect(path, options) return require("iolua.volume.inspect")(path, options) end
+
 return volume

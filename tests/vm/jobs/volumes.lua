@@ -161,6 +161,23 @@ t.case("lengths are rounded to whole rows and the rest is told", function()
   t.equal(v.dm:table()[1].params:match("^3 256 "), "3 256 ")
 end)
 
+t.case("inspect follows a stack of volumes down, as the volumes map", function()
+  local lin <close> = assert(volume.linear { device = legs[1], offset = "64k", size = "2m" })
+  local v <close> = assert(volume.stripe { members = { lin, { legs[2], 0, "2m" } },
+    chunk = "16k" })
+  local node = assert(volume.inspect(v))
+  t.equal(node.kind, "stripe")
+  t.equal(node.chunk, 16384)
+  t.equal(node.legs[1].node.kind, "concat")
+  for sector = 0, 200, 7 do
+    local leg, on_leg = v:map(sector)
+    local steps = node:map(sector)
+    t.equal(steps[2].leg, leg)
+    t.equal(steps[2].sector, on_leg)
+    t.equal(steps[3] and steps[3].sector, leg == 1 and on_leg + 128 or nil)
+  end
+end)
+
 -- A run that makes a stack of volumes, reads, and never ends by itself.
 local VICTIM = [[
 local iolua = require "iolua"
