@@ -176,6 +176,37 @@ function mapped:remove(options)
   return true
 end
 
+-- "raid5_ls 3 AAA 4096/65536 resync": sectors in sync, of all; false for other targets.
+local function sync_state(v)
+  local lines, message, errno = core.dm.status(v.name)
+  if not lines then return nil, message, errno end
+  local done, all, action = lines[1].params:match("^%S+ %d+ %S+ (%d+)/(%d+) (%a+)")
+  if not done then return false end
+  return { done = tonumber(done), all = tonumber(all), action = action }
+end
+
+--- Of a raid volume: wait until its members are in sync, at most `timeout`.
+---@async
+---@param timeout? integer|string  default: no limit
+---@return boolean?
+---@return string? message
+---@return integer? errno
+function mapped:wait_sync(timeout)
+  local fiber, units = require "iolua.fiber", require "iolua.units"
+  local deadline = timeout and core.clock.now() + assert(units.ns(timeout))
+  while true do
+    local state, message, errno = sync_state(self)
+    if state == nil then return nil, message, errno end
+    if not state then return nil, ("wait_sync %s: it is no raid"):format(self.name), 22 end
+    if state.done == state.all and state.action == "idle" then return true end
+    if deadline and core.clock.now() >= deadline then
+      return nil, ("wait_sync %s: %d of %d sectors, %s"):format(self.name, state.done, state.all,
+        state.action), 110
+    end
+    fiber.sleep("50ms")
+  end
+end
+
 --- Counters and a histogram of latencies that the kernel keeps for this volume (dm-stats).
 ---@param options? { bounds: (string|integer)[] }
 ---@return iolua.dmstats? stats

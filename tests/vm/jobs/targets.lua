@@ -87,6 +87,18 @@ t.case("raid with metadata devices has a bitmap", function()
   t.contains(v:table()[1].params, "region_size 128")
 end)
 
+t.case("a raid is waited for until it is in sync", function()
+  blank(a, b, c)
+  local v <close> = make("raid", { level = "raid5_ls", members = { a, b, c }, chunk = "64k",
+    sync = true })
+  t.equal(v:wait_sync("60s"), true)
+  t.contains(v:status()[1].params, "raid5_ls 3 AAA 32768/32768 idle")
+  local zero <close> = make("zero", { size = "1m" })
+  local ok, message = zero:wait_sync()
+  t.equal(ok, nil)
+  t.contains(message, "it is no raid")
+end)
+
 t.case("error refuses every read", function()
   local v <close> = make("error", { size = "1m" })
   local file <close> = assert(iolua.open(v.path))
