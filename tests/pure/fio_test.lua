@@ -101,6 +101,11 @@ t.case("random places visit each block once, unless told or hot or mixed", funct
   t.equal(one("rw=randread\nrandom_distribution=zipf:1.1").distribution, "zipf:1.1")
 end)
 
+t.case("what is cached is dropped before a job unless told", function()
+  t.equal(select(3, one "").keep_cache, nil)
+  t.equal(select(3, one "invalidate=0").keep_cache, true)
+end)
+
 t.case("mixes of sizes", function()
   t.same(one("bssplit=4k/60:64k/40").bs, { ["4096"] = 60, ["65536"] = 40 })
   t.same(one("bssplit=4k/60:64k/:8k").bs, { ["4096"] = 60, "65536", "8192" })

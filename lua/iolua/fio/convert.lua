@@ -19,6 +19,7 @@ local function start(name, paths, delay, need, options)
     local file = assert(files.open(path, need, made))
     table.insert(running[name], iolua.spawn(function()
       iolua.sleep(delay)
+      if not need.keep_cache then files.drop(file) end
       local o = { target = file, seed = options.seed + (copy - 1) * 1000003 }
       for key, value in pairs(options) do o[key] = o[key] or value end
       local r, message = iolua.job(o)
@@ -103,6 +104,7 @@ local function need_text(job)
   local o = job.o
   local parts = { ("direct = %s"):format(tostring(o.direct)) }
   if o.rw ~= "write" and o.rw ~= "randwrite" then parts[#parts + 1] = "read = true" end
+  if job.keep_cache then parts[#parts + 1] = "keep_cache = true" end
   if plan.writes(job) then parts[#parts + 1] = "write = true" end
   if o.size then parts[#parts + 1] = ("bytes = %d"):format((o.offset or 0) + o.size) end
   return "{ " .. table.concat(parts, ", ") .. " }"

@@ -76,6 +76,13 @@ local function open_existing(path, need, mine)
   return f
 end
 
+--- Drop what is cached of a file that goes through the page cache, as fio does before a job.
+--- Where it may not be dropped it stays.
+---@param f iolua.file
+function files.drop(f)
+  if not f:direct() then core.flush.file(f) end
+end
+
 --- Open a job's file. A missing one is made, and written whole where the job reads.
 ---@param path string
 ---@param need { read: boolean, write: boolean, bytes: integer?, direct: boolean,

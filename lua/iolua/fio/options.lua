@@ -208,6 +208,7 @@ options.SUPPORTED = {
   wait_for = property "wait_for",
   group_reporting = flag(function(job, on) job.group_reporting = on end),
   new_group = flag(function(job, on) job.new_group = on end),
+  invalidate = flag(function(job, on) job.keep_cache = not on end),
   unlink = flag(function(job, on) job.unlink = on end),
   kb_base = function(job, value)
     if value ~= "1024" and value ~= "1000" then return bad(value, "1024 or 1000") end
@@ -230,7 +231,7 @@ options.IGNORED = {
   refill_buffers = "contents are random", scramble_buffers = "contents are random",
   allow_file_create = "files are made", create_serialize = "files are made first",
   fallocate = "files are written whole", exitall_on_error = "an error ends the run",
-  group_id = "a name", eta = "how it is printed", invalidate = "see docs/programs.md",
+  group_id = "a name", eta = "how it is printed",
 }
 
 --- Names of options that a job needs but iolua.job does not know (yet).

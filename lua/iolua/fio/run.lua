@@ -55,6 +55,7 @@ local function start(one, list)
   for copy, file in ipairs(list) do
     fibers[copy] = fiber.spawn(function()
       if one.delay_ns and one.delay_ns > 0 then fiber.sleep(one.delay_ns) end
+      if not one.keep_cache then files.drop(file) end
       local r, message, errno = job(options_of(one, copy, file))
       return r, message, errno
     end)
