@@ -6,7 +6,7 @@ local arch = {}
 
 -- One owner per library: header pattern -> the only files that may include it.
 arch.OWNERS = {
-  { "^liburing", "^src/core/ring%.[ch]$" },
+  { "^liburing", "^src/core/ring%l*%.[ch]$" },
   { "^libdevmapper", "^src/core/dm%.c$" },
   { "^hwloc", "^src/core/topo%.c$" },
   { "^blkid/", "^src/core/blk%.c$" },

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/ring.h"
+#include "core/ringmap.h"
 
 _Static_assert((int)IO_READ == IORING_OP_READ && (int)IO_WRITE == IORING_OP_WRITE, "opcodes");
 _Static_assert((int)IO_READV == IORING_OP_READV && (int)IO_WRITEV == IORING_OP_WRITEV, "opcodes");
@@ -46,7 +47,7 @@ static int explain(char *message, size_t len, int err)
     if (err == -EPERM || err == -EACCES)
         snprintf(message, len, "io_uring is forbidden here: %s", forbidden_by());
     else if (err == -ENOSYS)
-        snprintf(message, len, "io_uring is not in this kernel");
+        snprintf(message, len, "io_uring is not in this kernel, or older than Linux 5.11");
     else
         snprintf(message, len, "io_uring cannot be set up: %s", strerrordesc_np(-err));
     return err;
@@ -66,13 +67,14 @@ static int setup(struct ring *r, const struct ring_options *o, unsigned flags)
             p.sq_thread_cpu = (unsigned)o->sq_cpu;
         }
     }
-    return io_uring_queue_init_params(o->entries, &r->uring, &p);
+    return ringmap_open(&r->uring, o->entries, &p);
 }
 
 /* From the newest set-up flags to none: what an older kernel does not know gives -EINVAL. */
 static int setup_best(struct ring *r, const struct ring_options *o)
 {
     static const unsigned inline_flags[] = {
+        IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | RINGMAP_NO_SQARRAY,
         IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
         IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_COOP_TASKRUN,
         IORING_SETUP_COOP_TASKRUN, 0,
@@ -81,7 +83,7 @@ static int setup_best(struct ring *r, const struct ring_options *o)
 
     if (o->sqpoll)
         return setup(r, o, 0);
-    for (unsigned i = 0; i < 4 && err == -EINVAL; i++) {
+    for (unsigned i = 0; i < sizeof inline_flags / sizeof *inline_flags && err == -EINVAL; i++) {
         err = setup(r, o, inline_flags[i]);
         if (err == 0 && (inline_flags[i] & IORING_SETUP_DEFER_TASKRUN))
             r->enter_flags = IORING_ENTER_GETEVENTS;    /* completions come only inside it */
@@ -99,13 +101,6 @@ static void probe(struct ring *r)
         if (io_uring_opcode_supported(p, (int)op))
             r->supported[op / 8] |= (unsigned char)(1u << op % 8);
     io_uring_free_probe(p);
-}
-
-/* The array that maps ring positions to entries is the identity, once and for all. */
-static void map_identity(struct ring *r)
-{
-    for (unsigned i = 0; i < r->uring.sq.ring_entries; i++)
-        r->uring.sq.array[i] = i;
 }
 
 static void register_ring(struct ring *r)
@@ -129,10 +124,6 @@ int ring_open(struct ring **out, const struct ring_options *o)
         return -ENOMEM;
     memset(r, 0, sizeof *r);
     err = setup_best(r, o);
-    if (err == 0 && !(r->uring.features & IORING_FEAT_EXT_ARG)) {
-        io_uring_queue_exit(&r->uring);         /* before 5.11: waits cannot be bounded */
-        err = -ENOSYS;
-    }
     if (err < 0) {
         free(r);
         return err;
@@ -142,7 +133,6 @@ int ring_open(struct ring **out, const struct ring_options *o)
     r->sqpoll = o->sqpoll;
     r->iopoll = o->iopoll;
     probe(r);
-    map_identity(r);
     register_ring(r);
     clock_calibrate(&r->clock);
     *out = r;
@@ -157,11 +147,8 @@ int ring_available(char *message, size_t len)
 
     if (err < 0)
         return explain(message, len, err);
-    err = r.uring.features & IORING_FEAT_EXT_ARG ? 0 : -ENOSYS;
     io_uring_queue_exit(&r.uring);
-    if (err < 0)
-        snprintf(message, len, "io_uring of this kernel is too old (5.11 is needed)");
-    return err;
+    return 0;
 }
 
 bool ring_supports(const struct ring *r, unsigned kind)
