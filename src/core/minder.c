@@ -178,12 +178,12 @@ static int start(struct minder *m)
     posix_spawnattr_setsigmask(&attr, &none);
     posix_spawnattr_setsigdefault(&attr, &all);
     posix_spawn_file_actions_addclosefrom_np(&files, MINDER_SOCKET);
+    m->note.at_ns = clock_now();
     err = posix_spawn(&m->pid, m->program[0], &files, &attr, m->program, environ);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attr);
     if (err)
         m->pid = 0;
-    m->note.at_ns = clock_now();
     m->note.pid = m->pid;
     return -err;
 }

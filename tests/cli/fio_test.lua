@@ -101,6 +101,15 @@ t.case("--with-fio runs it by fio", function()
   t.contains(out, "seq write: 32 operations")
 end)
 
+t.case("several files of one job, each block in turn", function()
+  local several = write("d.fio", ("[a]\ndirectory=%s\nfilename=m1:m2\nrw=write\nbs=4k\n"
+    .. "size=64k\n"):format(dir))
+  local out, status = iolua("--json", several)
+  t.equal(status, 0, out)
+  t.equal(counts(out)[2], "a write 16 65536")
+  t.equal(t.run("stat -c %s " .. dir .. "/m1 " .. dir .. "/m2"), "32768\n32768\n")
+end)
+
 t.case("usage", function()
   t.equal(select(2, iolua()), 2)
   t.equal(select(2, iolua("--nonsense", path)), 2)

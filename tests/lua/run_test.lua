@@ -80,18 +80,19 @@ t.case("what takes too long is ended, and what it printed is there", function()
 end)
 
 t.case("an error in the script ends the program", function()
-  local pid
+  local told = os.tmpname()
   local ok = pcall(function()
-    local other = iolua.spawn(function() iolua.run { "sh", "-c", "echo $$ > /tmp/iolua-run-pid; "
-      .. "exec sleep 1000" } end)
+    local other = iolua.spawn(function()
+      iolua.run { "sh", "-c", "echo $$ > " .. told .. "; exec sleep 1000" }
+    end)
     iolua.sleep("300ms")
     other:cancel()
     error(select(2, pcall(other.join, other)))
   end)
   t.equal(ok, false)
-  pid = io.open("/tmp/iolua-run-pid"):read("n")
-  os.remove("/tmp/iolua-run-pid")
-  t.equal(io.open("/proc/" .. pid .. "/stat"), nil)
+  local f <close> = io.open(told)
+  os.remove(told)
+  t.equal(io.open("/proc/" .. f:read("n") .. "/stat"), nil)
 end)
 
 t.case("a missing program is a sentence, with its package where that is known", function()

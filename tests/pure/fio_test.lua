@@ -136,6 +136,17 @@ t.case("files: names, folders, copies", function()
   t.same(list[3].paths, { "/dev/x:y" })
 end)
 
+t.case("several files are visited in turn, or one after the other", function()
+  local list, refused = jobs("[a]\nfilename=x:/y\ndirectory=/d\nbs=4k\nsize=10k\n"
+    .. "[b]\nfilename=x:y\nfile_service_type=sequential\n")
+  t.equal(#refused, 0)
+  t.same(list[1].paths, { { "/d/x", "/y" } })
+  t.same({ list[1].chunk, list[1].each_bytes, list[1].o.size }, { 4096, 4096, 8192 })
+  t.equal(list[2].chunk, nil)
+  t.equal(#select(2, jobs("[a]\nfilename=x:y\nbssplit=4k/50:8k/50\n")), 1)
+  t.equal(#select(2, jobs("[a]\nfilename=x:y\nfile_service_type=zipf\n")), 1)
+end)
+
 t.case("who waits for whom, and what is one group", function()
   local list, refused = jobs("[a]\n[b]\nstonewall\n[c]\nwait_for=a\n[d]\nnew_group\n")
   t.same({ list[1].group, list[2].group, list[3].group, list[4].group }, { 1, 2, 2, 3 })

@@ -23,7 +23,7 @@ local function start(name, paths, delay, need, options)
       local o = { target = file, seed = options.seed + (copy - 1) * 1000003 }
       for key, value in pairs(options) do o[key] = o[key] or value end
       local r, message = iolua.job(o)
-      file:close()
+      files.close(file)
       return r, message
     end))
   end
@@ -95,7 +95,7 @@ end
 
 local function path_list(job)
   local parts = {}
-  for i, path in ipairs(job.paths) do parts[i] = ("%q"):format(path) end
+  for i, path in ipairs(job.paths) do parts[i] = literal("path", path) end
   return "{ " .. table.concat(parts, ", ") .. " }"
 end
 
@@ -106,7 +106,10 @@ local function need_text(job)
   if o.rw ~= "write" and o.rw ~= "randwrite" then parts[#parts + 1] = "read = true" end
   if job.keep_cache then parts[#parts + 1] = "keep_cache = true" end
   if plan.writes(job) then parts[#parts + 1] = "write = true" end
-  if o.size then parts[#parts + 1] = ("bytes = %d"):format((o.offset or 0) + o.size) end
+  if job.chunk then parts[#parts + 1] = ("chunk = %d"):format(job.chunk) end
+  if o.size then
+    parts[#parts + 1] = ("bytes = %d"):format(job.each_bytes or (o.offset or 0) + o.size)
+  end
   return "{ " .. table.concat(parts, ", ") .. " }"
 end
 

@@ -8,6 +8,9 @@ local files = {}
 
 local EEXIST, EINVAL = 17, 22
 
+-- The files of volumes made here, which outlive no volume.
+local members = setmetatable({}, { __mode = "k" })
+
 local function exists(path)
   local f = io.open(path)
   if f then f:close() end
@@ -80,19 +83,57 @@ end
 --- Where it may not be dropped it stays.
 ---@param f iolua.file
 function files.drop(f)
-  if not f:direct() then core.flush.file(f) end
+  for _, file in ipairs(members[f] or { f }) do
+    if not file:direct() then core.flush.file(file) end
+  end
+end
+
+--- Close a job's file, or its volume and the files of that.
+function files.close(f)
+  local list = members[f] or {}
+  f:close()
+  for _, file in ipairs(list) do file:close() end
+end
+
+local open_one
+
+-- Several files as one volume: block by block in turn, or one after the other.
+local function open_several(paths, need, made)
+  local list = {}
+  local function give_up(message, errno)
+    for _, f in ipairs(list) do f:close() end
+    return nil, message, errno
+  end
+  for i, path in ipairs(paths) do
+    local f, message, errno = open_one(path, need, made)
+    if not f then return give_up(message, errno) end
+    list[i] = f
+    if made[path] and need.write and f:size() < need.bytes then
+      local ok, why, code = f:truncate(need.bytes)    -- a leg has its size from the start
+      if not ok then return give_up(why, code) end
+    end
+  end
+  local volume = require "iolua.volume"
+  local kind = need.chunk and volume.stripe or volume.concat
+  local v, message, errno = kind { members = list, chunk = need.chunk, backend = "user" }
+  if not v then return give_up(message, errno) end
+  members[v] = list
+  return v
 end
 
 --- Open a job's file. A missing one is made, and written whole where the job reads.
----@param path string
----@param need { read: boolean, write: boolean, bytes: integer?, direct: boolean,
----  overwrite: boolean, destroy: string? }  bytes: to the end of the job's region
+---@param path string|string[]  several are one target
+---@param need { read: boolean, write: boolean, bytes: integer?, direct: boolean, chunk: integer?,
+---  overwrite: boolean, destroy: string? }  bytes: of each, to the end of the job's region
 ---@param made? table  paths made before, which may be overwritten; this one is added
 ---@return iolua.file?
 ---@return string? message
 ---@return integer? errno
 function files.open(path, need, made)
-  made = made or {}
+  return (type(path) == "table" and open_several or open_one)(path, need, made or {})
+end
+
+open_one = function(path, need, made)
   if exists(path) then return open_existing(path, need, made[path]) end
   if not need.bytes then
     return nil, ("%s does not exist, and the job has no size to make it by"):format(path), 2

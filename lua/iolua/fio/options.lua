@@ -203,6 +203,12 @@ options.SUPPORTED = {
     if value ~= "1" then return "nrfiles above 1 is not to be had: list them by filename" end
     job.nrfiles = 1
   end,
+  file_service_type = function(job, value)
+    if value ~= "roundrobin" and value ~= "sequential" then
+      return ("file_service_type=%s is not to be had"):format(value)
+    end
+    job.service = value
+  end,
   stonewall = flag(function(job, on) job.stonewall = on end),
   wait_for_previous = flag(function(job, on) job.stonewall = on end),
   wait_for = property "wait_for",

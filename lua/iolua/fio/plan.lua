@@ -30,20 +30,40 @@ local function translate(job, list, refused)
   end
 end
 
-local function file_name(job, copy)
-  if job.files then return job.files[1] end
-  return ("%s.%d.0"):format(job.name, copy)
-end
-
--- The paths of copy `copy` (from 0).
-local function path_of(job, copy)
-  local name = file_name(job, copy)
+local function in_folder(job, name)
   if name:sub(1, 1) == "/" or not job.directory then return name end
   return job.directory .. "/" .. name
 end
 
+-- The path of copy `copy` (from 0), or a list of several.
+local function path_of(job, copy)
+  local names = job.files or { ("%s.%d.0"):format(job.name, copy) }
+  if #names == 1 then return in_folder(job, names[1]) end
+  local list = {}
+  for i, name in ipairs(names) do list[i] = in_folder(job, name) end
+  return list
+end
+
 local function refuse(refused, job, key, why)
   refused[#refused + 1] = { job = job.name, key = key, why = why }
+end
+
+-- Several files: fio visits them in turn, block by block, or one after the other. Both are a
+-- volume over them; a size is of all together.
+local function finish_files(job, refused)
+  local n, o = #job.files, job.o
+  if type(o.bs) ~= "number" or o.bs % 512 ~= 0 then
+    return refuse(refused, job, "filename", "several files need one block size, of whole sectors")
+  end
+  if o.offset and o.offset > 0 then
+    return refuse(refused, job, "offset", "not with several files")
+  end
+  job.chunk = job.service ~= "sequential" and o.bs or nil
+  if o.size then
+    local each = o.size // n // o.bs * o.bs
+    if each == 0 then return refuse(refused, job, "size", "less than a block of each file") end
+    job.each_bytes, o.size = each, each * n
+  end
 end
 
 -- What the region, the time and the loops mean together.
@@ -89,10 +109,7 @@ end
 
 local function finish(job, refused, known)
   job.notes = {}
-  if job.files and #job.files > 1 then
-    refuse(refused, job, "filename", "more than one file of a job is not to be had: give each "
-      .. "its own job")
-  end
+  if job.files and #job.files > 1 then finish_files(job, refused) end
   finish_length(job, refused)
   finish_places(job)
   if job.o.thinktime == 0 then job.o.thinktime = nil end

@@ -8,7 +8,7 @@ local run = {}
 
 local function closing(list)
   return setmetatable(list, { __close = function(self)
-    for _, f in ipairs(self) do f:close() end
+    for _, f in ipairs(self) do files.close(f) end
   end })
 end
 
@@ -17,12 +17,12 @@ local function open_files(jobs, may, opened, made)
   local by_job = {}
   for i, one in ipairs(jobs) do
     local o = one.o
-    local bytes = o.size and (o.offset or 0) + o.size
+    local bytes = one.each_bytes or o.size and (o.offset or 0) + o.size
     by_job[i] = {}
     for copy, path in ipairs(one.paths) do
       local f, message, errno = files.open(path, { read = o.rw ~= "write" and
         o.rw ~= "randwrite", write = plan.writes(one), bytes = bytes, direct = o.direct,
-        overwrite = may.overwrite, destroy = may.destroy }, made)
+        overwrite = may.overwrite, destroy = may.destroy, chunk = one.chunk }, made)
       if not f then return nil, message, errno end
       opened[#opened + 1], by_job[i][copy] = f, f
     end
@@ -99,7 +99,9 @@ end
 local function remove_files(jobs, made)
   for _, one in ipairs(jobs) do
     for _, path in ipairs((one.unlink or made.failed) and one.paths or {}) do
-      if made[path] then os.remove(path) end
+      for _, each in ipairs(type(path) == "table" and path or { path }) do
+        if made[each] then os.remove(each) end
+      end
     end
   end
 end
