@@ -1,5 +1,6 @@
 -- `iolua report DIR` and `iolua compare DIR DIR`, result:report, result:plot, from files alone.
 local t = require "check"
+local csv = require "iolua.report.csv"
 local json = require "iolua.report.json"
 
 local iolua = assert(os.getenv("IOLUA"))
@@ -111,6 +112,17 @@ t.case("every format is written, to a file or to standard output", function()
     t.ok(#read("out." .. format) > 100, format)
     t.equal(timeless((run("report --format " .. format .. " first"))), timeless(read("out." .. format)))
   end
+end)
+
+t.case("any percentile can be asked of the files later", function()
+  -- 10 of width us and 2 of 50 us: the 83rd percentile is the tenth value, the 84th the eleventh.
+  local output, status = run("report first --format csv --percentile 83,84")
+  t.equal(status, 0, output)
+  local rows = csv.rows(output)
+  t.near(rows[1].lat_p83_us, 1, 1 / 128)
+  t.near(rows[6].lat_p83_us, 4, 4 / 128)
+  t.equal(rows[1].lat_p84_us, 50.0)
+  t.equal(select(2, run("report first --percentile 101")), 2)
 end)
 
 t.case("compare tells two results apart, and says in what the environments differ", function()

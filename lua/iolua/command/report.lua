@@ -14,6 +14,8 @@ local DECLARED = {
   metric = { type = "string", help = "what is compared and drawn; default: the first" },
   baseline = { type = "string", help = "level the others are compared with" },
   smallest = { type = "string", default = "2%", help = "smallest difference that is of interest" },
+  percentile = { type = "number", list = true, min = 0, max = 100,
+    help = "percentiles of the latency histograms to add as metrics" },
   x = { type = "string", help = "factor along the picture's x axis" },
   series = { type = "string", help = "factor with a line for each level" },
 }
@@ -39,6 +41,7 @@ local function main(...)
   if #folders ~= 1 then arguments.usage("report", "one folder is needed: iolua report DIR") end
   local result, message = store.load(folders[1])
   if not result then arguments.fail("report", message) end
+  for _, p in ipairs(opt.percentile or {}) do result:percentile(p) end
   if opt.plot then draw(result, opt) end
   local text = deliver.text(result, opt.format, comparisons_of(result, opt))
   if not opt.output then

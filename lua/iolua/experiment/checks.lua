@@ -11,7 +11,7 @@ local function relative(result, metric)
   for i in ipairs(result.cases) do
     local values, rows = {}, {}
     for _, row in ipairs(result.rows) do
-      if row.case == i and results.counts(row) and math.type(row.values[metric]) then
+      if row.case == i and results.counting(row) and math.type(row.values[metric]) then
         values[#values + 1], rows[#rows + 1] = row.values[metric], row
       end
     end

@@ -1,4 +1,5 @@
 --- What an experiment found: its rows, and what they allow to be said.
+local counts = require "iolua.experiment.counts"
 local design = require "iolua.design"
 local stats = require "iolua.stats"
 local verdict = require "iolua.experiment.verdict"
@@ -24,13 +25,13 @@ end
 --- Rows that count: not warm-up, not failed, not void.
 ---@param row table
 ---@return boolean
-function result.counts(row)
+function result.counting(row)
   return not row.warm_up and not row.error and not row.void and row.values ~= nil
 end
 
 local function each_counting(self, case, duplicate, visit)
   for _, row in ipairs(self.rows) do
-    if row.case == case and (row.duplicate or false) == duplicate and result.counts(row) then
+    if row.case == case and (row.duplicate or false) == duplicate and result.counting(row) then
       visit(row)
     end
   end
@@ -52,19 +53,19 @@ end
 
 -- The same by block: the mean over the given cases, where all of them have a value.
 local function by_block(self, cases, metric, duplicate)
-  local sums, counts = {}, {}
+  local sums, seen = {}, {}
   for _, case in ipairs(cases) do
     each_counting(self, case, duplicate, function(row)
       local value = row.values[metric]
       if math.type(value) then
         sums[row.block] = (sums[row.block] or 0.0) + value
-        counts[row.block] = (counts[row.block] or 0) + 1
+        seen[row.block] = (seen[row.block] or 0) + 1
       end
     end)
   end
   local values = {}
   for block = 1, self.replicates do
-    values[block] = counts[block] == #cases and sums[block] / #cases or false
+    values[block] = seen[block] == #cases and sums[block] / #cases or false
   end
   return values
 end
@@ -192,6 +193,24 @@ function Result:compare(options)
   return setmetatable(compared, { __tostring = function(c) return c.sentence end })
 end
 
+--- Add a percentile of the rows' histograms as a metric, such as "lat_p99_9_us".
+---@param p number          0 .. 100
+---@param histogram? string  default "lat"
+---@return string metric
+function Result:percentile(p, histogram)
+  if not math.type(p) or not (p >= 0 and p <= 100) then
+    error(("percentile: %s is not between 0 and 100"):format(tostring(p)), 2)
+  end
+  local name = histogram or "lat"
+  local metric = ("%s_p%s_us"):format(name, (("%.6g"):format(p):gsub("[.,]", "_")))
+  for _, row in ipairs(self.rows) do
+    local h = row.histograms and row.histograms[name]
+    local ns = h and counts.percentile(h, p)
+    if ns and row.values then row.values[metric] = ns / 1000 end
+  end
+  return metric
+end
+
 --- From this result as a pilot: how many blocks, runs and how long it takes to see a difference.
 ---@param options? { factor: string, metric: string, baseline: any, smallest: string|number }
 ---@return table pilot  of design.pilot, with `text`
@@ -247,7 +266,7 @@ end
 ---@return boolean
 function Result:measured()
   for _, row in ipairs(self.rows) do
-    if result.counts(row) then return true end
+    if result.counting(row) then return true end
   end
   return false
 end

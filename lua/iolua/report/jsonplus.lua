@@ -1,33 +1,14 @@
 --- A result in the form of fio's json+, each run a job, for the tools that read it.
 --
 -- Latencies are in the bins of our own histogram: the upper edge of each bucket, ns.
+local counts = require "iolua.experiment.counts"
 local json = require "iolua.report.json"
 
 local jsonplus = {}
 
 local PERCENTILES = { 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99 }
 
-local function pair(bucket) return bucket[1] or bucket.upper, bucket[2] or bucket.count end
-
---- The percentile of stored counts, by nearest rank, as the histogram's own.
----@param histogram table  of a row
----@param p number
----@return integer? ns
-function jsonplus.percentile(histogram, p)
-  if histogram.count == 0 then return nil end
-  local micro = math.floor(p * 1000000 + 0.5)
-  -- Exact: p has at most six decimals, counts stay below 2^63 / 10^8.
-  local rank = math.max(1, (histogram.count * micro + 100000000 - 1) // 100000000)
-  local seen = 0
-  for _, bucket in ipairs(histogram.buckets) do
-    local upper, count = pair(bucket)
-    seen = seen + count
-    if seen >= rank then
-      return math.max(histogram.min_ns, math.min(histogram.max_ns, upper))
-    end
-  end
-  return histogram.max_ns
-end
+jsonplus.percentile = counts.percentile
 
 local function latency(histogram)
   if not histogram or histogram.count == 0 then
@@ -39,7 +20,7 @@ local function latency(histogram)
     percentiles[names[i]] = jsonplus.percentile(histogram, p)
   end
   for i, bucket in ipairs(histogram.buckets) do
-    local upper, count = pair(bucket)
+    local upper, count = counts.pair(bucket)
     order[i] = ("%d"):format(upper)
     bins[order[i]] = count
   end

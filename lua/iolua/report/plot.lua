@@ -134,7 +134,7 @@ function plot.text(result, metric)
     local space = (" "):rep(widest - utf8.len(row.shown))
     lines[#lines + 1] = ("%s%s |%s|"):format(row.shown, space, bar(row, metric, low, high))
   end
-  local left, right = ("%.5g"):format(low), ("%.5g"):format(high)
+  local left, right = number.pointed(("%.5g"):format(low)), number.pointed(("%.5g"):format(high))
   lines[#lines + 1] = ("%s  %s%s%s  %s"):format((" "):rep(widest), left,
     (" "):rep(math.max(1, WIDTH - #left - #right)), right, escape.line(metric))
   return (table.concat(lines, "\n"):gsub(" +\n", "\n")) .. "\n"
