@@ -9,6 +9,7 @@ local core = require "iolua.core"
 local fiber = require "iolua.fiber"
 local open = require "iolua.open"
 local plan = require "iolua.job.plan"
+local verify = require "iolua.job.verify"
 local volumes = require "iolua.job.volumes"
 local watch = require "iolua.job.watch"
 
@@ -51,9 +52,18 @@ local function punt_counter()
   return punts or nil
 end
 
+-- The workers of other options on the same targets.
+local function plan_of(options, targets)
+  return plan.workers(check.options(options, 2), targets)
+end
+
 local function run(o, targets)
   local workers, message, errno, uncovered = plan.workers(o, targets)
   if not workers then return nil, message, errno end
+  local claim <close>, taken, busy = verify.claim(o, targets, workers)
+  if not claim then return nil, taken, busy end
+  local ok, unfit, why_errno = verify.prepare(o, targets, workers, plan_of)
+  if not ok then return nil, unfit, why_errno end
   local counter = punt_counter()
   local before = counter and counter:read()
   local counters = checks.counters(targets)
@@ -74,7 +84,8 @@ local function run(o, targets)
     told.uncovered_bytes = uncovered > 0 and uncovered or nil
     told.punts = before and counter:read() - before
   end
-  return r, why, number, partial
+  if not o.verify then return r, why, number, partial end
+  return verify.finish(o, targets, workers, r, why, number, partial)
 end
 
 local function close_all(opened)

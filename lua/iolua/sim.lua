@@ -91,6 +91,14 @@ local ERROR = {
   count = { type = "integer", default = 0, min = 0, help = "that many times; 0: always" },
 }
 
+local CORRUPTION = {
+  write = { type = "integer", required = true, min = 1, help = "the write with this number" },
+  kind = { choices = { "flip", "misplaced", "torn", "lost" }, required = true,
+    help = "what goes wrong with it" },
+  byte = { type = "size", default = 0,
+    help = "which is flipped; the first that is not written; how far off it goes" },
+}
+
 local function listed(fields, help)
   return { type = "table", list = true, fields = fields, default = {}, help = help }
 end
@@ -107,6 +115,9 @@ local DEVICE = {
   bus = { type = "any", help = "what its data goes over: iolua.sim.bus" },
   phases = listed(PHASE, "{ at =, service = }: another service from a moment on"),
   stalls = listed(STALL, "{ operation = or at =, time = }: an operation that hangs"),
+  data = { type = "boolean", default = false,
+    help = "keep what is written, in memory, from job to job" },
+  corruptions = listed(CORRUPTION, "{ write =, kind =, byte = }: what becomes of written data"),
   errors = listed(ERROR, "{ offset =, bytes =, errno =, kind =, count = }: what fails"),
 }
 
@@ -173,6 +184,7 @@ local function check(o, level)
       misuse(level + 1, "stall %d needs an operation or a moment `at`", i)
     end
   end
+  if #o.corruptions > 0 and not o.data then misuse(level + 1, "corruptions need data = true") end
   table.sort(o.phases, function(a, b) return a.at < b.at end)
   for _, e in ipairs(o.errors) do
     e.reads, e.writes = e.kind ~= "write", e.kind ~= "read"
@@ -186,7 +198,8 @@ local function description(o, level)
   return { size = o.size, channels = o.channels, service = o.service, bandwidth = o.bandwidth,
     seek_min = low, seek_max = high, cache_lines = cache and cache.size // cache.line,
     cache_line = cache and cache.line, cache_service = cache and cache.service,
-    phases = o.phases, stalls = o.stalls, errors = o.errors }
+    phases = o.phases, stalls = o.stalls, errors = o.errors,
+    data = o.data, corruptions = o.corruptions }
 end
 
 --- A device. An operation takes service + seek + bytes / bandwidth on one of its channels.

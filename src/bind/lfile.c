@@ -3,6 +3,9 @@
  *
  * What may wait for the device (read, write, fsync, ...) is in lio.c.
  */
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
 #include "bind/bind.h"
 #include "bind/lend.h"
 #include "bind/lloop.h"
@@ -118,6 +121,22 @@ static int lfile_fd(lua_State *L)
     return 1;
 }
 
+/* f:id() -> what tells this file or device from every other: device and file number */
+static int lfile_id(lua_State *L)
+{
+    struct file *f = lfile_check(L, 1);
+    struct stat st;
+
+    if (f->type == FILE_BLOCK || f->type == FILE_CHAR)
+        lua_pushfstring(L, "%s %d:%d", f->type == FILE_BLOCK ? "block" : "char",
+                        (int)major(f->rdev), (int)minor(f->rdev));
+    else if (fstat(f->fd, &st) == 0)
+        lua_pushfstring(L, "%I:%I", (LUAI_UACINT)st.st_dev, (LUAI_UACINT)st.st_ino);
+    else
+        lua_pushstring(L, f->path);
+    return 1;
+}
+
 /* f:direct(), f:writable() -> boolean */
 static int lfile_direct(lua_State *L)
 {
@@ -146,6 +165,7 @@ static const luaL_Reg methods[] = {
     { "path", lfile_path },
     { "type", lfile_type },
     { "fd", lfile_fd },
+    { "id", lfile_id },
     { "direct", lfile_direct },
     { "writable", lfile_writable },
     { NULL, NULL },

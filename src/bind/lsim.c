@@ -107,6 +107,24 @@ static void read_error(lua_State *L, int at, struct sim_device_spec *s, unsigned
     };
 }
 
+static enum sim_damage damage(lua_State *L, int at)
+{
+    static const char *const names[] = { "flip", "misplaced", "torn", "lost" };
+    const char *name = bind_stringfield(L, at, "kind");
+
+    for (unsigned i = 0; name && i < 4; i++)
+        if (strcmp(name, names[i]) == 0)
+            return (enum sim_damage)i;
+    luaL_argerror(L, 1, "kind of a corruption is not known");
+    return SIM_FLIP;
+}
+
+static void read_corruption(lua_State *L, int at, struct sim_device_spec *s, unsigned i)
+{
+    s->corruption[i] = (struct sim_corruption){ u64(L, at, "write"), damage(L, at),
+                                                u64(L, at, "byte") };
+}
+
 typedef void item_fn(lua_State *L, int at, struct sim_device_spec *s, unsigned i);
 
 /* The list in field `key` of the table at 1: its length. */
@@ -144,6 +162,8 @@ static void read_device(lua_State *L, struct sim_device_spec *s)
     s->phases = read_list(L, "phases", s, read_phase);
     s->stalls = read_list(L, "stalls", s, read_stall);
     s->errors = read_list(L, "errors", s, read_error);
+    s->data = bind_flag(L, 1, "data");
+    s->corruptions = read_list(L, "corruptions", s, read_corruption);
 }
 
 /* sim.device { size, channels, service, ... } [, bus] -> device */

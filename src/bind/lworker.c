@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bind/bind.h"
+#include "bind/lledger.h"
 #include "bind/lsim.h"
 #include "bind/lvolume.h"
 #include "bind/lspot.h"
@@ -164,6 +165,10 @@ static void read_job(lua_State *L, int arg, struct job_spec *s)
     s->number_bytes = u64(L, arg, "number_bytes", 0);
     s->interval_ns = u64(L, arg, "interval_ns", 0);
     read_pace(L, arg, &s->pace);
+    lua_getfield(L, arg, "ledger");
+    s->ledger = lua_isnil(L, -1) ? NULL : lledger_check(L, lua_gettop(L));
+    lua_pop(L, 1);
+    s->read_back = bind_flag(L, arg, "read_back");
 }
 
 static void read_cpus(lua_State *L, int arg, struct crew_spec *s)
@@ -174,6 +179,11 @@ static void read_cpus(lua_State *L, int arg, struct crew_spec *s)
     s->pinned = text != NULL;
     if (text && cpuset_parse(&s->cpus, text, strlen(text), message, sizeof message) < 0)
         luaL_argerror(L, arg, lua_pushstring(L, message));
+}
+
+void lworker_load(lua_State *L, int arg, struct load_spec *s)
+{
+    read_load(L, arg, s);
 }
 
 void lworker_read(lua_State *L, int arg, struct crew_spec *s)

@@ -12,4 +12,8 @@ struct crew_spec;
  * must live until the crew has started. Raises on anything else. */
 void lworker_read(lua_State *L, int arg, struct crew_spec *s);
 
+/* What the load of a worker draws, from the same table. */
+struct load_spec;
+void lworker_load(lua_State *L, int arg, struct load_spec *s);
+
 #endif

@@ -210,6 +210,8 @@ int crew_start(struct crew **out, const struct crew_spec *specs, unsigned n)
         atomic_init(&c->workers[i].live.read_percent, -1);
         if (specs[i].job.rig.volume)
             volume_ref(specs[i].job.rig.volume);
+        if (specs[i].job.ledger)
+            ledger_ref(specs[i].job.ledger);
         c->simulated = c->simulated || specs[i].job.rig.engine == RIG_SIM;
     }
     *out = c;
@@ -313,6 +315,7 @@ void crew_close(struct crew *c)
         file_unref(c->workers[i].spec.job.rig.file);
         sim_device_unref(c->workers[i].spec.job.rig.sim);
         volume_unref(c->workers[i].spec.job.rig.volume);
+        ledger_unref(c->workers[i].spec.job.ledger);
     }
     sim_world_close(c->world);
     pthread_mutex_destroy(&c->lock);

@@ -1,4 +1,6 @@
+#define XXH_INLINE_ALL
 #include <string.h>
+#include <xxhash.h>
 
 #include "core/fill.h"
 
@@ -28,4 +30,9 @@ void fill_compressible(void *mem, size_t len, unsigned percent, struct rng *r)
         p += piece;
         len -= piece;
     }
+}
+
+uint64_t fill_hash(const void *mem, size_t len)
+{
+    return XXH3_64bits(mem, len);
 }

@@ -15,4 +15,7 @@ void fill_random(void *mem, size_t len, struct rng *r);
  * share is zeros, the rest incompressible. */
 void fill_compressible(void *mem, size_t len, unsigned percent, struct rng *r);
 
+/* A checksum of 64 bits: XXH3. */
+uint64_t fill_hash(const void *mem, size_t len);
+
 #endif

@@ -19,6 +19,7 @@
 #define IOLUA_CORE_JOB_H
 
 #include "core/count.h"
+#include "core/ledger.h"
 #include "core/load.h"
 #include "core/pace.h"
 #include "core/rig.h"
@@ -47,6 +48,8 @@ struct job_spec {
     uint64_t interval_ns;       /* a point of the series for each, 0: none */
     bool hooked;                /* operations come from job_give */
     bool told;                  /* somebody asks job_told */
+    struct ledger *ledger;      /* writes are stamped, reads checked; NULL: neither */
+    bool read_back;             /* read what the ledger says is written, in order, once */
 };
 
 struct job_result {

@@ -75,7 +75,9 @@ static bool take(struct job *j, struct job_op *op, uint64_t now)
         *op = (struct job_op){ .side = JOB_SYNC };
         return true;
     }
-    if (!j->rich->hooked)
+    if (j->rich->read_back)
+        jobverify_next(j, op);
+    else if (!j->rich->hooked)
         *op = take_load(j);
     else if (!take_given(j, op, now))
         return false;
@@ -125,6 +127,18 @@ static uint64_t take_due(struct job *j, const struct job_op *op, uint64_t now)
     return due;
 }
 
+/* What comes next and may start: in a verified job nothing overtakes an operation that waits. */
+static bool take_free(struct job *j, struct job_op *op, uint64_t now)
+{
+    struct rich *r = j->rich;
+
+    if (r->holds)
+        *op = r->held;
+    else if (!take(j, op, now))
+        return false;
+    return !r->ledger || jobverify_start(j, op, now);
+}
+
 INLINE bool issue_one(struct job *j, const struct engine *e, uint64_t now)
 {
     struct rich *r = j->rich;
@@ -133,12 +147,14 @@ INLINE bool issue_one(struct job *j, const struct engine *e, uint64_t now)
 
     if (r->paced && r->pace.next > now)
         return false;
-    if (!take(j, &op, now))
+    if (!take_free(j, &op, now))
         return false;
     slot = j->free[--j->free_count];
     if (r->paced)
         r->due[slot] = take_due(j, &op, now);
     j->slots[slot] = (struct slot){ op.pos, op.len, (uint8_t)op.side };
+    if (r->ledger)
+        jobverify_stamp(j, slot);
     j->since_sync = op.side == JOB_SYNC ? 0 : j->since_sync + (op.side == JOB_WRITE);
     j->result->issued += op.side != JOB_SYNC;
     put(j, e, slot, (now - j->start) & TIME_MASK);
@@ -182,6 +198,8 @@ static bool exhausted(const struct job *j)
 {
     const struct rich *r = j->rich;
 
+    if (r->holds)
+        return false;
     return j->left == 0 || r->bytes_left == 0 ||
            (r->no_more && r->given_count == 0 && r->later.count == 0);
 }
@@ -260,6 +278,8 @@ INLINE void finish(struct job *j, struct io_done d, uint64_t now, bool counts)
         j->retry[j->retry_count++] = d.tag;
         return;
     }
+    if (r->ledger)
+        jobverify_done(j, slot, d.res);
     if (r->told)
         tell(j, &j->slots[slot], d.res, lat);
     j->free[j->free_count++] = slot;
@@ -302,7 +322,7 @@ INLINE void flush(struct job *j, struct run *r, uint64_t now, bool counts)
 /* Nobody asks for more of a completion than its count and the batch's latency. */
 INLINE bool simple(const struct job *j)
 {
-    return !j->rich->paced && !j->rich->told && !j->spec->clock_each;
+    return !j->rich->paced && !j->rich->told && !j->spec->clock_each && !j->rich->ledger;
 }
 
 INLINE void reap_simple(struct job *j, const struct engine *e, unsigned n, uint64_t now,
@@ -361,7 +381,7 @@ static uint64_t quiet(const struct job *j, uint64_t now)
 {
     const struct rich *r = j->rich;
     uint64_t ns = ENGINE_WAIT_NS;
-    bool ready = !j->stopping && room(j) > 0;
+    bool ready = !j->stopping && room(j) > 0 && !r->holds;
 
     if (r->paced && ready)
         ns = until(ns, r->pace.next, now);
@@ -392,7 +412,7 @@ static unsigned wait_for(const struct job *j)
 
     if (j->stopping || j->rich->paced || j->rich->later.count > 0)
         return 1;
-    if (room(j) > 0 && j->wait_min > 1)
+    if (room(j) > 0 && j->wait_min > 1 && !j->rich->holds)
         return 0;               /* room for another batch first */
     return j->wait_min < flying ? j->wait_min : 1;
 }

@@ -28,9 +28,22 @@ struct rich {
     unsigned given_first, given_count;
     struct later later;         /* those that think first */
     bool no_more;
+    struct ledger *ledger;      /* of a verified job */
+    bool read_back;
+    uint64_t next_block;        /* of the ledger, to be read back */
+    bool holds;                 /* an operation waits for one that it overlaps */
+    struct job_op held;
+
     struct job_told *told;
     unsigned told_count;
 };
+
+/* Of a verified job: may op start? Else it is held until it may. Then its data is made. At the
+ * end its data is checked. */
+bool jobverify_start(struct job *j, const struct job_op *op, uint64_t now);
+void jobverify_next(struct job *j, struct job_op *op);        /* reading back */
+void jobverify_stamp(struct job *j, unsigned slot);
+void jobverify_done(struct job *j, unsigned slot, int res);
 
 /* Close the intervals that have ended by now. 0 or -ENOMEM. */
 int jobrich_roll(struct job *j, uint64_t now);

@@ -11,7 +11,7 @@
 bool jobrich_needed(const struct job_spec *spec)
 {
     return spec->pace.kind != PACE_NONE || spec->load.sizes.count > 0 || spec->interval_ns ||
-           spec->hooked || spec->told;
+           spec->hooked || spec->told || spec->ledger;
 }
 
 static int open_pace(struct job *j)
@@ -58,6 +58,8 @@ int jobrich_open(struct job *j)
     r->hooked = j->spec->hooked;
     r->virtual = j->rig.port != NULL;
     r->limit = j->depth;
+    r->ledger = j->nop ? NULL : j->spec->ledger;
+    r->read_back = r->ledger && r->ledger->number && j->spec->read_back;
     r->bytes_left = j->spec->number_bytes ? j->spec->number_bytes : UINT64_MAX;
     if (r->paced)
         err = open_pace(j);

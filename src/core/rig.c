@@ -11,6 +11,7 @@
 #include "core/ring.h"
 #include "core/sim.h"
 #include "core/threads.h"
+#include "core/volume.h"
 
 #define FIXED_MAX ((size_t)1 << 30)     /* the kernel registers at most 1 GiB at once */
 
@@ -234,6 +235,17 @@ static int wrap(struct rig *r, const struct rig_spec *spec, char *message, size_
     return 0;
 }
 
+/* Does a simulated target hold data, so that requests need memory? */
+static bool keeps_data(const struct rig_spec *spec)
+{
+    if (spec->sim)
+        return spec->sim->data != NULL;
+    for (unsigned i = 0; spec->volume && i < spec->volume->map->legs; i++)
+        if (spec->volume->leg[i].sim && spec->volume->leg[i].sim->data)
+            return true;
+    return false;
+}
+
 int rig_open(struct rig *r, const struct rig_spec *spec, char *message, size_t len)
 {
     int err;
@@ -241,7 +253,7 @@ int rig_open(struct rig *r, const struct rig_spec *spec, char *message, size_t l
     *r = (struct rig){ .depth = spec->iodepth };
     err = spec->volume ? open_inner(r, spec, message, len)
                        : open_engine(r, spec, message, len);
-    if (err == 0 && spec->data && spec->engine != RIG_SIM)
+    if (err == 0 && spec->data && (spec->engine != RIG_SIM || keeps_data(spec)))
         err = open_memory(r, spec, message, len);
     if (err < 0) {
         rig_close(r, 0);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/dist.h"
+#include "core/simdata.h"
 #include "core/simdevice.h"
 
 #define SECOND 1000000000ull
@@ -27,7 +28,8 @@ int sim_bus_new(struct sim_bus **out, uint64_t bandwidth, uint64_t overhead)
 static bool valid(const struct sim_device_spec *s)
 {
     if (s->channels < 1 || s->channels > SIM_CHANNELS_MAX || s->phases > SIM_LIST_MAX ||
-        s->stalls > SIM_LIST_MAX || s->errors > SIM_LIST_MAX || s->seek_max < s->seek_min)
+        s->stalls > SIM_LIST_MAX || s->errors > SIM_LIST_MAX || s->corruptions > SIM_LIST_MAX ||
+        s->seek_max < s->seek_min)
         return false;
     return s->cache_lines == 0 || s->cache_line > 0;
 }
@@ -44,6 +46,10 @@ int sim_device_new(struct sim_device **out, const struct sim_device_spec *spec,
         return -ENOMEM;
     atomic_init(&d->refs, 1);
     d->spec = *spec;
+    if (spec->data && !(d->data = simdata_open(spec->size))) {
+        free(d);
+        return -ENOMEM;
+    }
     d->bus = bus;
     if (bus)
         atomic_fetch_add(&bus->refs, 1);
@@ -68,6 +74,7 @@ void sim_device_unref(struct sim_device *d)
     if (!d || atomic_fetch_sub(&d->refs, 1) != 1)
         return;
     sim_bus_unref(d->bus);
+    simdata_close(d->data, d->spec.size);
     free(d);
 }
 
@@ -205,6 +212,8 @@ uint64_t sim_state_begin(struct sim_state *s, int *res, const struct io_req *q, 
     *res = moves_data(q) ? fault(s, q, bytes, write) : 0;
     if (*res == 0)
         *res = (int)bytes;
+    if (s->device->data && *res > 0)
+        simdata_move(s->device, q, (size_t)bytes, write);
     if (cached(s, q, bytes)) {
         ns = draw(&d->cache_service, &s->rng);
     } else {

@@ -19,7 +19,7 @@
 #include <stddef.h>
 
 #define SIM_CHANNELS_MAX 4096u
-#define SIM_LIST_MAX     64u            /* phases, stalls, errors: each */
+#define SIM_LIST_MAX     64u            /* phases, stalls, errors, corruptions: each */
 
 enum sim_kind { SIM_FIXED, SIM_EXPONENTIAL, SIM_NORMAL, SIM_UNIFORM };
 
@@ -48,6 +48,15 @@ struct sim_error {              /* operations that touch [offset, offset + bytes
     uint64_t count;             /* that many times, 0: always */
 };
 
+enum sim_damage { SIM_FLIP, SIM_MISPLACED, SIM_TORN, SIM_LOST };
+
+struct sim_corruption {         /* a write of a device with data that does not do what it says */
+    uint64_t write;             /* its number from 1, over all jobs on the device */
+    enum sim_damage kind;
+    uint64_t byte;              /* of the write: flipped; the first that is not written; or how
+                                 * far from its place it goes */
+};
+
 struct sim_device_spec {
     uint64_t size;              /* bytes; a request past it ends short or with 0, as a file's */
     unsigned channels;          /* operations served at once, 1 .. SIM_CHANNELS_MAX */
@@ -56,10 +65,12 @@ struct sim_device_spec {
     uint64_t seek_min, seek_max;        /* ns to the next place and across the whole device */
     uint64_t cache_lines, cache_line;   /* direct-mapped lines of that many bytes; 0: no cache */
     struct sim_time cache_service;
-    unsigned phases, stalls, errors;
+    bool data;                  /* it keeps what is written, from job to job */
+    unsigned phases, stalls, errors, corruptions;
     struct sim_phase phase[SIM_LIST_MAX];       /* by rising `at` */
     struct sim_stall stall[SIM_LIST_MAX];
     struct sim_error error[SIM_LIST_MAX];
+    struct sim_corruption corruption[SIM_LIST_MAX];
 };
 
 struct sim_bus {
@@ -72,6 +83,8 @@ struct sim_device {
     atomic_uint refs;
     struct sim_bus *bus;        /* NULL: none */
     struct sim_device_spec spec;
+    unsigned char *data;        /* NULL: it has none; one job at a time */
+    uint64_t writes;            /* so far */
 };
 
 /* 0, or -EINVAL / -ENOMEM. A device keeps a reference to its bus. */

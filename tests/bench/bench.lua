@@ -138,7 +138,7 @@ end
 -- ns an operation on /dev/null with each option, beside the plain job's.
 local function costs()
   local names = { "plain", "interval", "mix", "zipf", "noscatter", "norepeat", "rate", "each",
-    "next", "on_complete" }
+    "next", "on_complete", "verify" }
   local rows = {}
   for i, name in ipairs(names) do
     rows[i] = { name = name, program = { parse = own_iops,

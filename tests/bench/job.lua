@@ -25,6 +25,7 @@ local OPTIONS = {
   rate = { rate_iops = 1e9 },            -- always behind: as fast as it can
   each = { clock = "each" },
   next = { next = function() return true end },
+  verify = { verify = true, do_verify = false },
   on_complete = { on_complete = function() end },
 }
 for key, value in pairs(OPTIONS[arg[5] or "plain"]) do load[key] = value end

@@ -47,6 +47,11 @@ local function conflicts(o)
     { o.next and o.rw == "nop", "rw = \"nop\" has no operations to choose" },
     { o.next and (kind or o.sizes.mix), "next chooses places and sizes itself" },
     { o.bs_max and not o.next, "bs_max needs next" },
+    { o.verify and o.rw == "nop", "rw = \"nop\" has no data to verify" },
+    { o.verify and o.next, "verify needs places of the job's own: not next" },
+    { (o.ledger or o.replay) and not o.verify, "%s needs verify = true",
+      o.ledger and "ledger" or "replay" },
+    { o.ledger and o.replay, "ledger and replay exclude each other" },
     { o.on_interval and not o.interval, "on_interval needs an interval" },
   }
 end
