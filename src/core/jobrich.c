@@ -8,26 +8,6 @@
 
 #define SPIN_NS 30000u          /* a start nearer than this is waited for awake */
 
-/* What the script's thread has changed. */
-static void control(struct job *j, struct job_live *live, uint64_t now)
-{
-    struct rich *r = j->rich;
-    unsigned changes = atomic_load_explicit(&live->changes, memory_order_acquire);
-    double rate = atomic_load_explicit(&live->rate, memory_order_relaxed);
-    unsigned depth = atomic_load_explicit(&live->depth, memory_order_relaxed);
-    int percent = atomic_load_explicit(&live->read_percent, memory_order_relaxed);
-
-    r->changes = changes;
-    if (depth > 0)
-        r->limit = depth < j->depth ? depth : j->depth;
-    if (percent >= 0)
-        load_set_mix(&j->load, (unsigned)percent);
-    if (rate > 0 && r->paced) {
-        pace_set_rate(&r->pace, rate, now);
-        r->result->rate = r->pace.spec.rate;
-    }
-}
-
 static unsigned room(const struct job *j)
 {
     unsigned flying = j->depth - j->free_count;
@@ -433,7 +413,7 @@ INLINE int round_of(struct job *j, const struct engine *e, struct job_live *live
     if (__builtin_expect(atomic_load_explicit(&live->stop, memory_order_relaxed), 0))
         job_stop_issuing(j, now);
     if (atomic_load_explicit(&live->changes, memory_order_relaxed) != r->changes)
-        control(j, live, now);
+        jobrich_control(j, live, now);
     n = issue(j, e, now);
     if (j->stopping && j->free_count == j->depth)
         return 0;

@@ -45,6 +45,9 @@ void jobverify_next(struct job *j, struct job_op *op);        /* reading back */
 void jobverify_stamp(struct job *j, unsigned slot);
 void jobverify_done(struct job *j, unsigned slot, int res);
 
+/* Take over what the script's thread has changed. */
+void jobrich_control(struct job *j, struct job_live *live, uint64_t now);
+
 /* Close the intervals that have ended by now. 0 or -ENOMEM. */
 int jobrich_roll(struct job *j, uint64_t now);
 

@@ -1,5 +1,5 @@
 /*
- * jobrichopen - the rich loop's state: made, started, freed; and its door for hooks.
+ * jobrichopen - the rich loop's state: made, started, freed; its doors for hooks and live control.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -101,6 +101,25 @@ void jobrich_close(struct job *j)
     free(r->later.heap);
     free(r->told);
     free(r);
+}
+
+void jobrich_control(struct job *j, struct job_live *live, uint64_t now)
+{
+    struct rich *r = j->rich;
+    unsigned changes = atomic_load_explicit(&live->changes, memory_order_acquire);
+    double rate = atomic_load_explicit(&live->rate, memory_order_relaxed);
+    unsigned depth = atomic_load_explicit(&live->depth, memory_order_relaxed);
+    int percent = atomic_load_explicit(&live->read_percent, memory_order_relaxed);
+
+    r->changes = changes;
+    if (depth > 0)
+        r->limit = depth < j->depth ? depth : j->depth;
+    if (percent >= 0)
+        load_set_mix(&j->load, (unsigned)percent);
+    if (rate > 0 && r->paced) {
+        pace_set_rate(&r->pace, rate, now);
+        r->result->rate = r->pace.spec.rate;
+    }
 }
 
 /* As many as there are slots for; when operations wait for their moment, those count too. */
