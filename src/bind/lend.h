@@ -11,6 +11,8 @@
 #include "core/buf.h"
 #include "core/file.h"
 
+#include <stdlib.h>
+
 struct lbuf {                   /* userdata of class "iolua.buf" */
     struct buf *buf;            /* NULL once closed */
 };
@@ -40,6 +42,53 @@ static inline void lend_return_file(struct file *f)
 {
     if (--f->lent == 0 && __builtin_expect(f->dropped, 0))
         file_unref(f);
+}
+
+/* What else a request needs while it is out: buffers of a vectored one, then a payload (paths,
+ * vectors, a place for its answer). Freed by lend_free, after its answer has been read. */
+struct lend_memory {
+    unsigned count;             /* buffers that are lent to it */
+    struct file *file;          /* a second file, or NULL */
+    struct buf **bufs;
+    void *payload;              /* bytes after the buffers */
+};
+
+/* Memory for `count` buffers (none is set) and a payload of so many bytes, or NULL. */
+static inline struct lend_memory *lend_new(unsigned count, size_t bytes)
+{
+    struct lend_memory *m = malloc(sizeof *m + count * sizeof *m->bufs + bytes);
+
+    if (m) {
+        m->count = 0;
+        m->file = NULL;
+        m->bufs = (struct buf **)(m + 1);
+        m->payload = m->bufs + count;
+    }
+    return m;
+}
+
+static inline void lend_memory_buf(struct lend_memory *m, struct buf *b)
+{
+    lend_buf(b);
+    m->bufs[m->count++] = b;
+}
+
+/* The request came back: the memory stays for its answer. NULL is allowed. */
+static inline void lend_return_memory(struct lend_memory *m)
+{
+    if (!m)
+        return;
+    while (m->count)
+        lend_return_buf(m->bufs[--m->count]);
+    if (m->file)
+        lend_return_file(m->file);
+    m->file = NULL;
+}
+
+static inline void lend_free(struct lend_memory *m)
+{
+    lend_return_memory(m);
+    free(m);
 }
 
 /* Lua lets go. NULL is allowed. */

@@ -5,6 +5,7 @@
  * checked, nothing is allocated, and classes are compared by address instead of by name.
  */
 #include "bind/lend.h"
+#include "bind/lio.h"
 #include "bind/lopen.h"
 #include "bind/lwait.h"
 
@@ -13,8 +14,7 @@ static struct lloop *loop_of(lua_State *L)
     return lua_touserdata(L, lua_upvalueindex(1));
 }
 
-/* "read PATH at POS: reason" for the file at 1 and the position at 3 (0: none). */
-static int fail_at(lua_State *L, const char *name, int res, int arg)
+int lio_fail_at(lua_State *L, const char *name, int res, int arg)
 {
     struct lfile *ud = lua_touserdata(L, 1);
     const char *path = ud->file ? ud->file->path : "a closed file";
@@ -32,7 +32,7 @@ static int fail_at(lua_State *L, const char *name, int res, int arg)
 /* The result is the integer on top of the stack. */
 static int transferred(lua_State *L, const struct lwait *w, int res)
 {
-    return __builtin_expect(res >= 0, 1) ? 1 : fail_at(L, w->name, res, 3);
+    return __builtin_expect(res >= 0, 1) ? 1 : lio_fail_at(L, w->name, res, 3);
 }
 
 static const struct lwait READ = { "read", transferred }, WRITE = { "write", transferred };
@@ -46,7 +46,7 @@ static int piece(lua_State *L, const struct lwait *w, int res)
     lua_Integer pos = lua_tointeger(L, 3), len = lua_tointeger(L, 4);
 
     if (res < 0 && before == 0)
-        return fail_at(L, w->name, res, 3);
+        return lio_fail_at(L, w->name, res, 3);
     lua_settop(L, 4);
     lua_pushinteger(L, sum);
     if (res < (int)IO_LEN_MAX || sum == len)
@@ -135,7 +135,7 @@ static int came_back(lua_State *L, int status, lua_KContext context)
         return lwait_raise(L, p, i);
     if (__builtin_expect(s->res >= 0, 1))
         return 1;
-    return fail_at(L, s->writes ? "write" : "read", s->res, 3);
+    return lio_fail_at(L, s->writes ? "write" : "read", s->res, 3);
 }
 
 /* May the fiber of slot i (0: none) give a request to the ring and yield, with nothing that is
@@ -197,19 +197,18 @@ static int lio_write(lua_State *L)
     return transfer(L, IO_WRITE, &WRITE);
 }
 
-/* true, or why not. */
-static int done(lua_State *L, const struct lwait *w, int res)
+int lio_done(lua_State *L, const struct lwait *w, int res)
 {
     if (res < 0)
-        return fail_at(L, w->name, res, 0);
+        return lio_fail_at(L, w->name, res, 0);
     lua_pushboolean(L, 1);
     return 1;
 }
 
-static const struct lwait FSYNC = { "fsync", done }, FDATASYNC = { "fdatasync", done },
-                          TRUNCATE = { "truncate", done }, DISCARD = { "discard", done };
+static const struct lwait FSYNC = { "fsync", lio_done }, FDATASYNC = { "fdatasync", lio_done },
+                          TRUNCATE = { "truncate", lio_done }, DISCARD = { "discard", lio_done };
 
-static int request(lua_State *L, struct file *f, struct io_req q, const struct lwait *w)
+int lio_request(lua_State *L, struct file *f, struct io_req q, const struct lwait *w)
 {
     struct lwait_req r = { .q = q, .file = f };
 
@@ -220,14 +219,14 @@ static int request(lua_State *L, struct file *f, struct io_req q, const struct l
 /* f:fsync() -> true | nil, message, errno */
 static int lio_fsync(lua_State *L)
 {
-    return request(L, lfile_check(L, 1), (struct io_req){ .kind = IO_FSYNC }, &FSYNC);
+    return lio_request(L, lfile_check(L, 1), (struct io_req){ .kind = IO_FSYNC }, &FSYNC);
 }
 
 /* f:fdatasync() -> true | nil, message, errno */
 static int lio_fdatasync(lua_State *L)
 {
-    return request(L, lfile_check(L, 1),
-                   (struct io_req){ .kind = IO_FSYNC, .flags = IO_DATASYNC }, &FDATASYNC);
+    return lio_request(L, lfile_check(L, 1),
+                       (struct io_req){ .kind = IO_FSYNC, .flags = IO_DATASYNC }, &FDATASYNC);
 }
 
 /* f:truncate(bytes) -> true | nil, message, errno */
@@ -236,7 +235,7 @@ static int lio_truncate(lua_State *L)
     struct file *f = lfile_check(L, 1);
     lua_Integer n = bind_checkrange(L, 2, 0, INT64_MAX);
 
-    return request(L, f, (struct io_req){ .kind = IO_FTRUNCATE, .pos = (uint64_t)n }, &TRUNCATE);
+    return lio_request(L, f, (struct io_req){ .kind = IO_FTRUNCATE, .pos = (uint64_t)n }, &TRUNCATE);
 }
 
 /* f:discard(pos, bytes) -> true | nil, message, errno: a hole in a regular file */
@@ -247,8 +246,8 @@ static int lio_discard(lua_State *L)
     lua_Integer pos = bind_checkrange(L, 2, 0, INT64_MAX - n);
 
     if (!f->writable)
-        return fail_at(L, "discard", -EBADF, 0);
-    return request(L, f, (struct io_req){ .kind = IO_DISCARD, .pos = (uint64_t)pos,
+        return lio_fail_at(L, "discard", -EBADF, 0);
+    return lio_request(L, f, (struct io_req){ .kind = IO_DISCARD, .pos = (uint64_t)pos,
                                           .addr2 = (uint64_t)n }, &DISCARD);
 }
 

@@ -8,6 +8,7 @@
 #include "bind/lend.h"
 #include "bind/lfiber.h"
 #include "bind/lloop.h"
+#include "bind/lwait.h"
 
 /* The request of i has come back: nothing it used is needed any more. */
 static inline void give_back(struct slot *s)
@@ -16,11 +17,10 @@ static inline void give_back(struct slot *s)
         lend_return_buf(s->buf);
     if (s->file)
         lend_return_file(s->file);
-    if (s->memory)
-        free(s->memory);
+    if (__builtin_expect(s->memory != NULL, 0))
+        lend_return_memory(s->memory);
     s->buf = NULL;
     s->file = NULL;
-    s->memory = NULL;
     s->out = s->given_up = false;
 }
 
@@ -170,12 +170,15 @@ static inline void complete(lua_State *L, struct lloop *p, struct io_done d)
         d.res = d.res == -ECANCELED ? -ETIME : d.res;
         s->late = false;
     }
-    if (__builtin_expect(s->state == SLOT_ORPHAN, 0))
+    if (__builtin_expect(s->state == SLOT_ORPHAN, 0)) {
+        s->res = d.res;
+        lwait_drop_result(s);
         lslot_free(&p->slots, i);
-    else if (__builtin_expect(p->quiet || !s->co || p->leaving, 0))
+    } else if (__builtin_expect(p->quiet || !s->co || p->leaving, 0)) {
         lloop_wake(p, i, d.res);
-    else
+    } else {
         lfiber_resume(L, p, i, d.res);
+    }
 }
 
 /* Completions of the ring, up to one that is not a fiber's. */

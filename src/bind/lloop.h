@@ -45,6 +45,7 @@ struct lloop {
     unsigned depth;             /* drives within drives */
     unsigned fibers;            /* that have not ended */
     struct lhost *host;         /* or NULL */
+    struct lend_memory *kept;   /* of the request whose finish runs */
     const void *file_class, *buf_class;         /* their metatables */
     char why[160];              /* why there is no ring */
 };

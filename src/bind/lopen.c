@@ -32,7 +32,7 @@ static void return_all(struct lloop *p)
         struct slot *s = lloop_slot(p, i);
 
         free(s->room);
-        free(s->memory);
+        lend_free(s->memory);
         if (s->buf)
             lend_return_buf(s->buf);
         if (s->file)
@@ -54,6 +54,8 @@ static int loop_gc(lua_State *L)
         return 0;
     }
     return_all(p);
+    lend_free(p->kept);
+    p->kept = NULL;
     lslot_close(&p->slots);
     return 0;
 }
@@ -120,5 +122,8 @@ int lfiber_open(lua_State *L)
     lopen_wrap(L, p);
     lopen_io(L, p);
     lopen_volume(L, p);
+    lopen_vec(L, p);
+    lopen_range(L, p);
+    lopen_fs(L, p);
     return 1;
 }

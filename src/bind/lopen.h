@@ -24,5 +24,8 @@ void lopen_pause(lua_State *L, struct lloop *p);        /* lpause.c */
 void lopen_wrap(lua_State *L, struct lloop *p);         /* lwrap.c */
 void lopen_io(lua_State *L, struct lloop *p);           /* lio.c */
 void lopen_volume(lua_State *L, struct lloop *p);       /* lvolumeio.c */
+void lopen_vec(lua_State *L, struct lloop *p);          /* lvec.c */
+void lopen_range(lua_State *L, struct lloop *p);        /* lrange.c */
+void lopen_fs(lua_State *L, struct lloop *p);           /* lfs.c, lstat.c */
 
 #endif

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bind/lend.h"
 #include "bind/lslot.h"
 
 static int grow(struct slots *s)
@@ -42,6 +43,9 @@ void lslot_free(struct slots *s, uint32_t i)
 {
     lslot_unlink(s, i);
     lslot_clear_deadline(s, i);
+    if (s->at[i].memory)
+        lend_free(s->at[i].memory);
+    s->at[i].memory = NULL;
     s->at[i].state = SLOT_FREE;
     s->at[i].co = s->at[i].base = NULL;
     s->at[i].fiber = NULL;

@@ -47,7 +47,7 @@ struct slot {
     lua_State *base;            /* the coroutine that the loop resumes */
     struct buf *buf;            /* lent to the request that is out */
     struct file *file;
-    void *memory;               /* malloced: paths, iovecs of the request that is out */
+    struct lend_memory *memory; /* of the request that is out, or was until now */
     struct io_req *room;        /* a request that waits for room in the engine, malloced */
     struct lfiber *fiber;
     struct slot_list *list;     /* it is in, or NULL */
@@ -62,6 +62,7 @@ struct slot {
     bool pooled;                /* with the thread pool, not the ring */
     bool given_up;              /* the engine was asked to cancel it */
     bool late;                  /* its deadline passed while its request was out */
+    bool opens;                 /* its result is a descriptor that somebody must close */
     bool writes;                /* the request that is out is a write, not a read */
     bool fresh;                 /* its fiber has not started */
 };

@@ -44,6 +44,7 @@ int lwait_raise(lua_State *L, struct lloop *p, uint32_t i)
     enum slot_raise what = s->raise;
 
     s->raise = RAISE_NOTHING;
+    lwait_drop_result(s);
     if (what == RAISE_CANCEL && s->from && s->res == 0 && s->from->head)
         lloop_wake(p, s->from->head, 0);        /* it was woken for something: the next takes it */
     s->from = NULL;
@@ -56,11 +57,14 @@ static int waited(lua_State *L, int status, lua_KContext context)
     const struct lwait *w = (const struct lwait *)context;
     struct lloop *p = lua_touserdata(L, lua_upvalueindex(1));
     uint32_t i = lloop_fiber(p, L);
-    const struct slot *s = lloop_slot(p, i);
+    struct slot *s = lloop_slot(p, i);
 
     (void)status;
     if (__builtin_expect(s->raise | (s->state ^ SLOT_RUNNING), 0))
         return lwait_raise(L, p, i);
+    s->opens = false;
+    lwait_keep(p, s->memory);
+    s->memory = NULL;
     return w->finish(L, w, (int)lua_tointeger(L, -1));
 }
 
@@ -134,6 +138,8 @@ uint32_t lwait_check(lua_State *L, struct lloop *p, const char *name)
 {
     uint32_t i = lloop_fiber(p, L);
 
+    if (__builtin_expect(p->closed, 0))
+        return 0;
     if (__builtin_expect(!i, 0))
         return check_outside(L, p, name);
     if (__builtin_expect(!lua_isyieldable(L), 0)) {
@@ -152,6 +158,7 @@ uint32_t lwait_check(lua_State *L, struct lloop *p, const char *name)
 static int start(struct lloop *p, uint32_t i, const struct lwait_req *r)
 {
     lwait_note(lloop_slot(p, i), r);
+    lloop_slot(p, i)->opens = r->q.kind == IO_OPENAT;
     return lloop_request(p, i, &r->q);
 }
 
@@ -169,24 +176,28 @@ static int drive(lua_State *L, struct lloop *p, uint32_t i, const struct lwait *
     s = lloop_slot(p, i);
     res = s->res;
     what = s->raise;
-    if (s->out)
+    if (s->out) {
         s->state = SLOT_ORPHAN;
-    else
+    } else {
+        lwait_keep(p, s->memory);
+        s->memory = NULL;
         lslot_free(&p->slots, i);
+    }
     if (res == -ECANCELED && p->host && p->host->signal)
         what = RAISE_INTERRUPT;
     if (what != RAISE_NOTHING)
-        return raise_what(L, p, what, NULL);
+        return raise_what(L, p, what, NULL);    /* of its own request nothing came */
     lua_pushinteger(L, res);
     return w->finish(L, w, res);
 }
 
 /* The loop is closed (lua_close): a plain call, nothing else is left to run. */
-static int at_once(lua_State *L, const struct lwait_req *r, const struct lwait *w)
+static int at_once(lua_State *L, struct lloop *p, const struct lwait_req *r,
+                   const struct lwait *w)
 {
     int res = io_perform(&r->q);
 
-    free(r->memory);
+    lwait_keep(p, r->memory);
     lua_pushinteger(L, res);
     return w->finish(L, w, res);
 }
@@ -194,13 +205,15 @@ static int at_once(lua_State *L, const struct lwait_req *r, const struct lwait *
 int lwait_go(lua_State *L, struct lloop *p, uint32_t fiber, const struct lwait_req *r,
              int64_t timeout_ns, const struct lwait *w)
 {
-    uint32_t i = fiber ? fiber : lslot_new(&p->slots);
+    uint32_t i = fiber || p->closed ? fiber : lslot_new(&p->slots);
     int err = -ENOMEM;
 
+    if (p->closed)
+        return at_once(L, p, r, w);
     if (i)
         err = start(p, i, r);
     else
-        free(r->memory);
+        lend_free(r->memory);
     if (err == 0 && timeout_ns >= 0)    /* without memory for it: no deadline */
         lslot_set_deadline(&p->slots, i, clock_now() + (uint64_t)timeout_ns);
     if (err == 0)
@@ -216,8 +229,6 @@ int lwait_go(lua_State *L, struct lloop *p, uint32_t fiber, const struct lwait_r
 int lwait_request_for(lua_State *L, struct lloop *p, const struct lwait_req *r,
                       int64_t timeout_ns, const struct lwait *w)
 {
-    if (__builtin_expect(p->closed, 0))
-        return at_once(L, r, w);
     return lwait_go(L, p, lwait_check(L, p, w->name), r, timeout_ns, w);
 }
 

@@ -10,11 +10,13 @@
 #include "bind/lend.h"
 #include "bind/lloop.h"
 
+#include <unistd.h>
+
 struct lwait_req {
     struct io_req q;
     struct file *file;          /* lent to it, or NULL */
     struct buf *buf;
-    void *memory;               /* malloced, freed when it has come back, or NULL */
+    struct lend_memory *memory; /* or NULL; finish finds it in p->kept */
 };
 
 /* Note in the slot what the request uses; the slot waits from here. */
@@ -22,13 +24,34 @@ static inline void lwait_note(struct slot *s, const struct lwait_req *r)
 {
     s->buf = r->buf;
     s->file = r->file;
-    s->memory = r->memory;
+    if (__builtin_expect(s->memory != r->memory, 0)) {
+        lend_free(s->memory);
+        s->memory = r->memory;
+    }
     s->from = NULL;
     if (r->buf)
         lend_buf(r->buf);
     if (r->file)
         lend_file(r->file);
     s->state = SLOT_WAITING;
+}
+
+/* The answer of the request that used m is read next: at once, before anything that may run
+ * a finalizer. Nothing happens for NULL. */
+static inline void lwait_keep(struct lloop *p, struct lend_memory *m)
+{
+    if (!m)
+        return;
+    lend_free(p->kept);
+    p->kept = m;
+}
+
+/* Nobody takes the result of the slot's request: close what it opened. */
+static inline void lwait_drop_result(struct slot *s)
+{
+    if (s->opens && s->res >= 0)
+        close(s->res);
+    s->opens = false;
 }
 
 /* Wait for a request. */

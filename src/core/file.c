@@ -217,6 +217,26 @@ fail:
     return fail(message, len, dir, err);
 }
 
+int file_adopt(struct file **out, int fd, const char *path, bool writable)
+{
+    struct file *f = calloc(1, sizeof *f);
+    struct stat st;
+
+    if (!f || fstat(fd, &st) < 0 || !(f->path = strdup(path))) {
+        free(f);
+        close(fd);
+        return -ENOMEM;
+    }
+    f->fd = fd;
+    f->refs = 1;
+    f->type = type_of(st.st_mode);
+    f->rdev = st.st_rdev;
+    f->writable = writable;
+    f->block_size = f->mem_align = 1;
+    *out = f;
+    return 0;
+}
+
 struct file *file_ref(struct file *f)
 {
     __atomic_add_fetch(&f->refs, 1, __ATOMIC_RELAXED);

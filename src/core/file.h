@@ -55,6 +55,10 @@ int file_open(struct file **out, const char *path, const struct file_options *o,
  */
 int file_scratch(struct file **out, const char *dir, bool direct, char *message, size_t len);
 
+/* A file around the open descriptor fd, which it owns also when this fails: for reading, or
+ * for writing what this process has made itself (a pipe). 0 or -errno. */
+int file_adopt(struct file **out, int fd, const char *path, bool writable);
+
 struct file *file_ref(struct file *f);
 void file_unref(struct file *f);        /* NULL allowed; closes with the last reference */
 
