@@ -235,7 +235,8 @@ static int lio_truncate(lua_State *L)
     struct file *f = lfile_check(L, 1);
     lua_Integer n = bind_checkrange(L, 2, 0, INT64_MAX);
 
-    return lio_request(L, f, (struct io_req){ .kind = IO_FTRUNCATE, .pos = (uint64_t)n }, &TRUNCATE);
+    return lio_request(L, f, (struct io_req){ .kind = IO_FTRUNCATE, .pos = (uint64_t)n },
+                       &TRUNCATE);
 }
 
 /* f:discard(pos, bytes) -> true | nil, message, errno: a hole in a regular file */
@@ -248,7 +249,7 @@ static int lio_discard(lua_State *L)
     if (!f->writable)
         return lio_fail_at(L, "discard", -EBADF, 0);
     return lio_request(L, f, (struct io_req){ .kind = IO_DISCARD, .pos = (uint64_t)pos,
-                                          .addr2 = (uint64_t)n }, &DISCARD);
+                                              .addr2 = (uint64_t)n }, &DISCARD);
 }
 
 static const luaL_Reg methods[] = {
