@@ -49,12 +49,13 @@ end
 function fiber.timeout(time, fn, ...)
   local ns = duration(time, "timeout")
   local t = core.spawn(fn, ...)
-  local stop <close> = setmetatable({}, { __close = function() t:cancel() end })
+  local _stop <close> = setmetatable({}, { __close = function() t:cancel() end })
   local function result(...)
     if t:status() == "done" then return ... end
     t:cancel()
     t:join()
-    return nil, "timeout: not done after " .. (math.type(time) and time .. " ns" or time), ETIMEDOUT
+    local text = math.type(time) and time .. " ns" or time
+    return nil, "timeout: not done after " .. text, ETIMEDOUT
   end
   return result(t:join(ns))
 end

@@ -51,10 +51,10 @@ function fs.list(path)
   local folder <close>, message, errno = fiber.open(path, true)
   if not folder then return nil, message, errno end
   local buf <close> = core.buf.new(FOLDER_BYTES)
-  local list, some, more = {}, nil, nil
+  local list = {}
   repeat
-    some, more, errno = fiber.entries(folder, buf)
-    if not some then return nil, more, errno end
+    local some, more, code = fiber.entries(folder, buf)
+    if not some then return nil, more, code end
     for i = 1, #some, 2 do list[#list + 1] = { name = some[i], type = some[i + 1] } end
   until not more
   table.sort(list, function(a, b) return a.name < b.name end)

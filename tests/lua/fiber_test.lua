@@ -80,7 +80,7 @@ end)
 t.case("cancel raises where the fiber waits; its closers run and may wait", function()
   local steps = {}
   local f = iolua.spawn(function()
-    local x <close> = setmetatable({}, { __close = function()
+    local _x <close> = setmetatable({}, { __close = function()
       steps[#steps + 1] = "closing"
       iolua.sleep("1ms")
       steps[#steps + 1] = "closed"
@@ -154,7 +154,7 @@ t.case("pcall, metamethods, closers and generic for may wait", function()
   local sum = 0
   for i in iterate, nil, 0 do sum = sum + i end
   do
-    local x <close> = object
+    local _x <close> = object
     sum = sum + object.x + (object + 1) + object()
     t.ok(object == setmetatable({}, getmetatable(object)))
     t.equal(object .. "", "c")
@@ -209,7 +209,7 @@ end)
 t.case("a generator that fails raises in its consumer, and its closers run", function()
   local closed = 0
   local g = iolua.wrap(function()
-    local x <close> = setmetatable({}, { __close = function() closed = closed + 1 end })
+    local _x <close> = setmetatable({}, { __close = function() closed = closed + 1 end })
     iolua.sleep("1ms")
     error("bad", 0)
   end)
@@ -296,7 +296,7 @@ t.case("a semaphore lets its number in at once", function()
   local s, inside, most, list = iolua.semaphore(3), 0, 0, {}
   for i = 1, 10 do
     list[i] = iolua.spawn(function()
-      local permit <close> = s:acquire()
+      local _permit <close> = s:acquire()
       inside = inside + 1
       most = math.max(most, inside)
       iolua.sleep("1ms")

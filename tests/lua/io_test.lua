@@ -4,7 +4,6 @@ local t = require "check"
 local iolua = require "iolua"
 local core = require "iolua.core"
 
-local folder = assert(os.getenv("TMPDIR") or "/tmp")
 local path = os.tmpname()
 local K = 1024
 
@@ -141,7 +140,7 @@ t.case("direct I/O names the block size that a position or length does not fit",
   t.raises("length 100 is not a multiple of " .. f:block_size(), f.read, f, b, 0, 100)
 end)
 
-t.case("two fibers that complete in one batch and queue again at once keep their results", function()
+t.case("two fibers that complete in one batch and queue again keep their results", function()
   local f <close> = scratch(0)
   local b = iolua.buffer(4 * K)
   for i = 0, 63 do
@@ -207,7 +206,7 @@ local function fifo()
 end
 
 t.case("a read on an empty pipe can be cancelled", function()
-  local p <close>, writer = fifo()
+  local p <close>, _writer = fifo()
   local f = iolua.spawn(function()
     local b <close> = iolua.buffer(16)
     return p:read(b, 0)
@@ -221,7 +220,7 @@ t.case("a read on an empty pipe can be cancelled", function()
 end)
 
 t.case("a pipe hands over what is written", function()
-  local p <close>, writer = fifo()
+  local p <close>, _writer = fifo()
   local f = iolua.spawn(function()
     local b <close> = iolua.buffer(16)
     local n = p:read(b, 0)
@@ -234,7 +233,7 @@ t.case("a pipe hands over what is written", function()
 end)
 
 t.case("a read on an empty pipe ends with its timeout", function()
-  local p <close>, writer = fifo()
+  local p <close>, _writer = fifo()
   local b <close> = iolua.buffer(16)
   local n, message = iolua.timeout("5ms", p.read, p, b, 0)
   t.equal(n, nil)
@@ -271,7 +270,6 @@ t.case("collected fibers, buffers and files with requests out are safe", functio
   iolua.sleep("2ms")
   t.equal(core.buf.alive(), before + 10)
   for i = 1, 10 do list[i]:cancel() end
-  list = nil
   iolua.sleep("5ms")
   collectgarbage()
   t.equal(core.buf.alive(), before)
