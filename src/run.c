@@ -5,7 +5,9 @@
 
 #include "bind/lmain.h"
 #include "leave.h"
+#include "repl.h"
 #include "run.h"
+#include "version.h"
 
 #include <lauxlib.h>
 
@@ -29,9 +31,10 @@ static int shown(lua_State *L)
     return 1;
 }
 
-/* Print the error on top of L. */
-static void print_error(lua_State *L)
+void run_print_error(lua_State *L)
 {
+    int base = lua_gettop(L);
+
     if (!lua_isstring(L, -1)) {
         lua_pushcfunction(L, shown);
         lua_pushvalue(L, -2);
@@ -39,6 +42,7 @@ static void print_error(lua_State *L)
             lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, -2));
     }
     fprintf(stderr, "iolua: %s\n", lua_tostring(L, -1));
+    lua_settop(L, base - 1);
 }
 
 /* exit_request(value) -> status, message | nothing: an error that only asks to end the run. */
@@ -50,8 +54,19 @@ static int exit_request(lua_State *L)
     return 2;
 }
 
-/* The run's status for the error on top of L; prints what is to be said. Pops it. */
-static int failure(lua_State *L, struct lhost *host)
+bool run_exit(lua_State *L)
+{
+    int base = lua_gettop(L);
+    bool is;
+
+    lua_pushcfunction(L, exit_request);
+    lua_pushvalue(L, base);
+    is = lua_pcall(L, 1, LUA_MULTRET, 0) == LUA_OK && lua_gettop(L) == base + 2;
+    lua_settop(L, base);
+    return is;
+}
+
+int run_failure(lua_State *L, struct lhost *host)
 {
     int status = RUN_FAILED, base = lua_gettop(L);
 
@@ -65,7 +80,7 @@ static int failure(lua_State *L, struct lhost *host)
         fprintf(stderr, "iolua: %s\n", lhost_word(host->signal));
     } else {
         lua_settop(L, base);
-        print_error(L);
+        run_print_error(L);
     }
     lua_settop(L, base - 1);
     return status;
@@ -75,7 +90,7 @@ static int failure(lua_State *L, struct lhost *host)
 static int status_of(lua_State *L, enum lmain_end end, struct lhost *host)
 {
     if (end == LMAIN_FAILED)
-        return failure(L, host);
+        return run_failure(L, host);
     if (end == LMAIN_LEFT)
         return leave_status();
     return host->signal ? RUN_FAILED : -1;
@@ -96,7 +111,7 @@ static int call(lua_State *L, int nargs, struct lhost *host)
 static int run_loaded(lua_State *L, int status, int nargs, struct lhost *host)
 {
     if (status != LUA_OK)
-        return failure(L, host);
+        return run_failure(L, host);
     lua_insert(L, -(nargs + 1));
     return call(L, nargs, host);
 }
@@ -245,6 +260,20 @@ static int run_machine(lua_State *L, const char *file, struct lhost *host)
     return call(L, 1, host);
 }
 
+/* Is there a prompt: asked for, or nothing else to do and a terminal? */
+static bool prompts(const struct args *a)
+{
+    return a->interactive || (!a->version && !a->chunks && !a->command &&
+                              a->script >= a->argc && isatty(STDIN_FILENO));
+}
+
+static int run_prompt(lua_State *L, const struct args *a, struct lhost *host)
+{
+    if (isatty(STDIN_FILENO) && !a->version)
+        printf("iolua %s  (%s)  help() explains\n", IOLUA_VERSION, LUA_RELEASE);
+    return repl_run(L, host);
+}
+
 static int run_rest(lua_State *L, const struct args *a, struct lhost *host)
 {
     if (a->command)
@@ -253,7 +282,7 @@ static int run_rest(lua_State *L, const struct args *a, struct lhost *host)
         return run_command(L, a, a->argv[a->script], host);
     if (a->script < a->argc)
         return run_script(L, a, host);
-    if (a->chunks || a->version)
+    if (a->chunks || a->version || isatty(STDIN_FILENO))
         return -1;
     return run_loaded(L, luaL_loadfile(L, NULL), 0, host);
 }
@@ -266,13 +295,17 @@ int run_all(lua_State *L, const struct args *a, struct lhost *host)
         status = run_init(L, host);
     if (status < 0 && a->machine)
         status = run_machine(L, a->machine, host);
-    if (status < 0 && (a->chunks || a->interactive))
+    if (status < 0 && (a->chunks || prompts(a)))
         status = run_global(L, host);
     if (status < 0)
         status = run_chunks(L, a, host);
     if (status < 0)
         status = run_rest(L, a, host);
-    if (status < 0)
+    if (status == RUN_FAILED && a->interactive && !host->signal)
+        status = -1;            /* the prompt comes all the same */
+    if (status < 0 && prompts(a))
+        status = run_prompt(L, a, host);        /* its fibers end with it */
+    else if (status < 0)
         status = status_of(L, lmain_rest(L), host);
     lmain_stop(L);
     return status < 0 ? RUN_DONE : status;

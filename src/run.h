@@ -21,4 +21,13 @@ enum run_status {
 /* Run it all; errors are printed to stderr. Returns the exit status. */
 int run_all(lua_State *L, const struct args *a, struct lhost *host);
 
+/* Print the error on top of L to stderr, as a person can read it. Pops it. */
+void run_print_error(lua_State *L);
+
+/* The run's status for the error on top of L; prints what is to be said. Pops it. */
+int run_failure(lua_State *L, struct lhost *host);
+
+/* Does the error on top of L only ask to end the run (a table with iolua_exit)? */
+bool run_exit(lua_State *L);
+
 #endif

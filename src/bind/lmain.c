@@ -49,6 +49,11 @@ enum lmain_end lmain_rest(lua_State *L)
     return lfiber_push_unseen(L, p) ? LMAIN_FAILED : LMAIN_DONE;
 }
 
+bool lmain_unseen(lua_State *L)
+{
+    return lfiber_push_unseen(L, lloop_of(L));
+}
+
 /* Run the closers of the fiber of slot i now; waits in them block. */
 static void unwind(lua_State *L, struct lloop *p, uint32_t i)
 {

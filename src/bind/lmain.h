@@ -5,6 +5,7 @@
 #define IOLUA_BIND_LMAIN_H
 
 #include <lua.h>
+#include <stdbool.h>
 
 enum lmain_end {
     LMAIN_DONE,                 /* its results are on top of L */
@@ -19,6 +20,9 @@ enum lmain_end lmain_call(lua_State *L, int nargs);
 /* After the last chunk: let the other fibers come to their ends, as far as anything can still
  * wake them. FAILED: one failed that nobody joined. */
 enum lmain_end lmain_rest(lua_State *L);
+
+/* If a fiber failed that nobody has joined: push its error and return true. */
+bool lmain_unseen(lua_State *L);
 
 /* End all fibers: the main one's closers first, then the others' are cancelled. */
 void lmain_stop(lua_State *L);
