@@ -118,7 +118,7 @@ static int lvolume_move(lua_State *L)
     struct lloop *p = lua_touserdata(L, lua_upvalueindex(1));
     uint32_t fiber = lwait_check(L, p, s.write ? "write" : "read");
     struct stripe_part *parts;
-    struct iovec *vec, *copy;
+    struct iovec *vec;
     struct waiting *w;
     struct lwait_req r = { .buf = s.b };
 
@@ -133,13 +133,13 @@ static int lvolume_move(lua_State *L)
     r.file = s.v->leg[w->leg].file;
     if (!r.file)
         return moved(L, &MOVE, -EIO);
-    copy = malloc(w->part.pieces * sizeof *copy);
-    if (!copy)
+    r.memory = lend_new(0, w->part.pieces * sizeof *vec);
+    if (!r.memory)
         return moved(L, &MOVE, -ENOMEM);
-    memcpy(copy, vec + w->part.first, w->part.pieces * sizeof *copy);
-    r.memory = copy;
+    memcpy(r.memory->payload, vec + w->part.first, w->part.pieces * sizeof *vec);
     r.q = (struct io_req){ .kind = s.write ? IO_WRITEV : IO_READV, .fd = r.file->fd,
-                           .pos = w->part.pos, .addr = (uintptr_t)copy, .len = w->part.pieces };
+                           .pos = w->part.pos, .addr = (uintptr_t)r.memory->payload,
+                           .len = w->part.pieces };
     return lwait_go(L, p, fiber, &r, -1, &MOVE);
 }
 

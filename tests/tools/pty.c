@@ -2,7 +2,7 @@
  * pty COMMAND...: runs a command on a terminal of its own and talks to it as standard input says:
  *
  *   send TEXT      type TEXT; \r \n \t \e \\ and \xHH are what they are in C
- *   expect TEXT    wait (30 s at most) until TEXT comes, after what was expected before
+ *   expect TEXT    wait (60 s at most) until TEXT comes, after what was expected before
  *   many N TEXT    type TEXT N times
  *   wait MS        let the time pass
  *   signal N       send the signal to the command
@@ -56,7 +56,7 @@ static int take(int ms)
 /* What was typed is echoed: take while writing, or both sides wait for each other. */
 static void type(const char *text, size_t n)
 {
-    long end = now_ms() + 30000;
+    long end = now_ms() + 60000;
 
     while (n > 0 && now_ms() < end) {
         struct pollfd p = { .fd = master, .events = POLLIN | POLLOUT };
@@ -105,7 +105,7 @@ static size_t unescape(char *text)
 
 static int expect(const char *text)
 {
-    long end = now_ms() + 30000;
+    long end = now_ms() + 60000;
 
     for (;;) {
         char *at = seen ? strstr(seen + looked, text) : NULL;
