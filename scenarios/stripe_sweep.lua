@@ -8,6 +8,7 @@ local analysis = require "stripe.analysis"
 local chart = require "stripe.chart"
 local legs = require "stripe.legs"
 local members = require "stripe.members"
+local verdicts = require "stripe.verdicts"
 
 local opt = iolua.options {
   "Where does a stripe's width stop paying, and what does a transfer that wraps cost?",
@@ -235,106 +236,6 @@ local function controls()
     end })
 end
 
--- values[width][segment][depth][block] of a metric, of the rows that count.
-local function by_block(result, metric)
-  local values = {}
-  for _, row in ipairs(result.rows) do
-    local value = row.values and row.values[metric]
-    if value and not row.void and not row.error and not row.warm_up and not row.duplicate then
-      local l = row.levels
-      local w = values[l.width] or {}
-      local s = w[l.segment] or {}
-      local d = s[l.depth] or {}
-      values[l.width], w[l.segment], s[l.depth] = w, s, d
-      d[row.block] = value
-    end
-  end
-  return values
-end
-
-local function listed(blocks)
-  local values = {}
-  for _, value in pairs(blocks or {}) do values[#values + 1] = value end
-  return values
-end
-
--- rates[segment][width] at one depth.
-local function rates_at(result, depth)
-  local values, rates = by_block(result, "MB_per_s"), {}
-  for _, segment in ipairs(segment_names) do
-    rates[segment] = {}
-    for _, w in ipairs(widths) do
-      local s = values[w] and values[w][segment]
-      rates[segment][w] = listed(s and s[depth])
-    end
-  end
-  return rates
-end
-
--- Segments of 1, 2, 3 ... rows, those that are whole rows.
-local function row_segments()
-  local names = {}
-  for i, bytes in ipairs(segments) do
-    if bytes ~= i * opt.chunk then break end
-    names[i] = segment_names[i]
-  end
-  return names
-end
-
-local function wrapping_sentences(result)
-  local times, rows, sentences = by_block(result, "us_per_transfer"), row_segments(), {}
-  if #rows < 3 then
-    return { ("Segments of 1, 2 and 3 rows of %s are needed to tell what wrapping costs."):format(
-      iolua.units.format_size(opt.chunk)) }
-  end
-  for _, w in ipairs(widths) do
-    local blocks = {}
-    for block = 1, opt.replicates do
-      local of_rows = {}
-      for _, segment in ipairs(rows) do
-        local depths = times[w] and times[w][segment] or {}
-        of_rows[#of_rows + 1] = (depths[1] or {})[block]        -- nil: void or failed
-      end
-      if #of_rows == #rows then blocks[#blocks + 1] = of_rows end
-    end
-    local once, per_row, first = analysis.wrapping_of(blocks)
-    if once then
-      sentences[#sentences + 1] = analysis.wrapping_sentence(w, once, per_row, first)
-    end
-  end
-  return sentences
-end
-
-local function bend_sentence(rates, segment)
-  local x, y = {}, {}
-  for _, w in ipairs(widths) do
-    for _, rate in ipairs(rates[segment][w] or {}) do x[#x + 1], y[#y + 1] = w, rate end
-  end
-  local _, sentence = analysis.bend(x, y)
-  return sentence
-end
-
-local function ceiling_rates(result)
-  local at = {}
-  for _, row in ipairs(result.rows) do
-    local n = math.tointeger(tonumber(row.levels.members:match("%d+$")))
-    local once = row.levels.members:find("^at once") or n == 1
-    if once and row.values and not row.void and row.values.MB_per_s then
-      at[n] = at[n] or {}
-      table.insert(at[n], row.values.MB_per_s)
-    end
-  end
-  return at
-end
-
-local function ceiling_sentence(at, rates, segment)
-  local s = iolua.stats.summary(at[widest] or {})
-  local best = iolua.stats.summary(rates[segment][widest] or {})
-  if not s.mean or not best.mean then return nil end
-  return ("All %d members at once give %.1f MB/s; the stripe %.1f at depth %d: %.0f %% of it.")
-    :format(widest, s.mean, best.mean, opt.iodepth, 100 * best.mean / s.mean)
-end
-
 local function header()
   local u = iolua.units
   say("stripe sweep: where does width stop paying, and what does wrapping cost?")
@@ -364,16 +265,11 @@ local alone = ceiling()
 local result = sweep()
 local control = not result.interrupted and controls() or nil
 
-local saturated, single = rates_at(result, opt.iodepth), rates_at(result, 1)
-local at = ceiling_rates(alone)
-local sentences = {
-  ("%s a segment, one transfer at a time: %s"):format(segment_names[1],
-    bend_sentence(single, segment_names[1])),
-  ("%s a segment, %d at once: %s"):format(segment_names[#segment_names], opt.iodepth,
-    bend_sentence(saturated, segment_names[#segment_names])),
-}
-sentences[#sentences + 1] = ceiling_sentence(at, saturated, segment_names[#segment_names])
-table.move(wrapping_sentences(result), 1, 100, #sentences + 1, sentences)
+local told = { widths = widths, widest = widest, segments = segments,
+  segment_names = segment_names, chunk = opt.chunk, iodepth = opt.iodepth,
+  replicates = opt.replicates, list = list }
+local single, at = verdicts.rates_at(told, result, 1), verdicts.ceiling_rates(told, alone)
+local sentences = verdicts.sentences(told, alone, result)
 
 show("Members alone, and the first of them all at once:", alone)
 if control then show("Controls, one transfer at a time:", control) end

@@ -13,11 +13,20 @@ local dm = {}
 
 local SECTOR = 512
 
+local ENODEV = 19
+
+-- A described machine (iolua --machine) has no device-mapper, and this one's is out of bounds.
+local function described()
+  local machine = package.loaded["iolua.machine"]
+  return machine and machine.current() ~= nil
+end
+
 --- Can device-mapper be used here?
 ---@return boolean available
 ---@return string? why  the reason why not
 ---@return integer? errno
 function dm.available()
+  if described() then return false, "a described machine has no device-mapper", ENODEV end
   local ok, why, errno = core.dm.available()
   if ok then return true end
   return false, why, errno
@@ -25,7 +34,7 @@ end
 
 -- nil, message, errno where device-mapper cannot be used.
 local function need()
-  local ok, why, errno = core.dm.available()
+  local ok, why, errno = dm.available()
   if ok then return true end
   return nil, "dm: " .. why, errno
 end

@@ -106,6 +106,9 @@ local function why_not_dm(members)
 end
 
 local function open_member(o, m, opened)
+  if type(m.device) == "table" and m.device.backend == "user" then
+    return nil, "a volume in user space cannot be a member of another", 22
+  end
   if type(m.device) ~= "string" then return m.device end
   local f, message, errno = open(m.device, { write = o.write, direct = o.direct,
     overwrite = o.write and o.overwrite or nil,
@@ -302,8 +305,20 @@ volume.error = only_kernel("error", "error")
 --- Reads zeros, forgets writes: { size = }.
 volume.zero = only_kernel("zero", "zero")
 
---- A piece of a device: { device =, offset =, size = }.
-volume.linear = only_kernel("linear", "linear")
+--- A piece of a device, a concatenation of one: { device =, offset =, size = } and the options
+--- of concat.
+---@param options table
+---@return table? volume
+---@return string? message
+---@return integer? errno
+function volume.linear(options)
+  if type(options) ~= "table" then error("volume.linear takes a table", 2) end
+  local o = {}
+  for key, value in pairs(options) do o[key] = value end
+  o.members = { { device = o.device, offset = o.offset, size = o.size } }
+  o.device, o.offset, o.size = nil, nil, nil
+  return make("concat", o)
+end
 
 --- RAID by md in device-mapper: { level = "raid5_ls", members =, metadata =, chunk =,
 --- region_size =, sync = }.

@@ -160,7 +160,10 @@ INLINE int prepare_on(struct legs *s, const struct engine *e, const struct io_re
     p->tag = tag;
     p->error = 0;
     p->good = p->turn = 0;
-    if (e == &sync_engine) {
+    if (q->kind != IO_FSYNC && q->len > s->spec.bs) {   /* more parts than there is room for */
+        p->error = -EINVAL;
+        complete(s, slot);
+    } else if (e == &sync_engine) {
         s->pending = 1;
         s->pending_slot = slot;
     } else {

@@ -249,6 +249,7 @@ static void a_short_leg_ends_the_transfer_at_its_gap(void)
             CHECK_INT(one(&r, IO_READ, 0, 65536), 49152 + 1000);
             CHECK_INT(one(&r, IO_READ, v->map->size - 512, 4096), 0);   /* on the cut leg */
             CHECK_INT(one(&r, IO_READ, v->map->size, 4096), 0);
+            CHECK_INT(one(&r, IO_READ, 0, 65536 + 512), -EINVAL);       /* over the rig's bs */
             rig_close(&r, CLOCK_SECOND);
         }
         volume_unref(v);

@@ -58,7 +58,7 @@ end)
 
 t.case("what only the kernel has says so by name", function()
   if iolua.dm.available() then t.skip("there is a device-mapper here") end
-  for _, kind in ipairs { "delay", "flakey", "error", "zero", "linear", "raid" } do
+  for _, kind in ipairs { "delay", "flakey", "error", "zero", "raid" } do
     local v, message, errno = volume[kind] {}
     t.equal(v, nil)
     t.contains(message, ("volume.%s is of device-mapper only: "):format(kind))
@@ -82,6 +82,28 @@ t.case("misuse is named", function()
     { table = { "8 8 zero" } })
   t.raises('dm.create: "a/b" is no name', iolua.dm.create,
     { name = "a/b", table = { "0 8 zero" } })
+end)
+
+t.case("a piece of a file", function()
+  local v <close> = assert(volume.linear { device = b, offset = "4k", size = "8k" })
+  t.equal(v:size(), 8192)
+  t.equal(select(2, v:map(3)), 11)
+  local other, message = volume.stripe { members = { v, a }, backend = "user" }
+  t.equal(other, nil)
+  t.contains(message, "a volume in user space cannot be a member of another")
+end)
+
+t.case("a described machine has no device-mapper, whatever this one has", function()
+  local out = t.run(os.getenv("IOLUA") .. [[ --machine scenarios/machines/2005-u320.lua -e '
+    local iolua = require "iolua"
+    print(iolua.dm.available())
+    local v <close> = assert(iolua.volume.stripe { members = { "/dev/sda", "/dev/sdb" } })
+    print(v.backend, v:size())
+    local r = assert(iolua.job { target = v, rw = "read", bs = "128k", number_ios = 10 })
+    print(r.simulated, r.legs[2].ios)' 2>&1]])
+  t.contains(out, "false\ta described machine has no device-mapper")
+  t.contains(out, "user\t71999946752")
+  t.contains(out, "true\t10")
 end)
 
 t.case("a leg that is too small is told", function()
