@@ -5,7 +5,7 @@
 #include "interrupt.h"
 
 static struct lhost host;       /* a handler has no other way to its state */
-static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
+static const int caught[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
 
 static void set_all(void (*handler)(int))
 {
@@ -21,16 +21,36 @@ static void set_all(void (*handler)(int))
     }
 }
 
+/* After the first, a second one ends the process, but for a pipe that nobody reads any more:
+ * what closers print must not end them. */
 static void handler(int sig)
 {
     set_all(SIG_DFL);
+    signal(SIGPIPE, SIG_IGN);
     lhost_signal(&host, sig);
+}
+
+/* A file beyond its limit: the write fails with EFBIG. No SIG_IGN, which programs inherit. */
+static void too_large(int sig)
+{
+    (void)sig;
+}
+
+static void catch_limit(void)
+{
+    struct sigaction action;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = too_large;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGXFSZ, &action, NULL);
 }
 
 struct lhost *interrupt_open(lua_State *L)
 {
     host = (struct lhost){ NULL, 0, 0 };
     lhost_set(L, &host);
+    catch_limit();
     set_all(handler);
     return &host;
 }

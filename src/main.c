@@ -19,6 +19,7 @@
 #include "paths.h"
 #include "run.h"
 #include "settle.h"
+#include "streams.h"
 #include "version.h"
 
 #include <lualib.h>
@@ -150,15 +151,18 @@ int main(int argc, char **argv)
     struct args a;
     int status, sig = 0;
 
+    if (streams_take() < 0)
+        return RUN_FAILED;
     if (lspawn_minds(argv))
         return lspawn_mind(argv);
     if (args_parse(&a, argc, argv, message, sizeof message) < 0)
         return complain(message);
     status = at_once(&a);
-    if (status >= 0)
-        return status;
-    status = run_state(&a, &sig);
+    if (status < 0)
+        status = run_state(&a, &sig);
     if (status != RUN_UNRESTORED && sig)
         interrupt_die(sig);
+    if (streams_finish() < 0 && status != RUN_UNRESTORED)
+        return RUN_FAILED;
     return status;
 }

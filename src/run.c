@@ -77,7 +77,8 @@ int run_failure(lua_State *L, struct lhost *host)
         if (lua_isstring(L, base + 2))
             fprintf(stderr, "iolua: %s\n", lua_tostring(L, base + 2));
     } else if (host->signal) {
-        fprintf(stderr, "iolua: %s\n", lhost_word(host->signal));
+        if (host->signal != SIGPIPE)    /* `iolua x.lua | head` is quiet, as with cat */
+            fprintf(stderr, "iolua: %s\n", lhost_word(host->signal));
     } else {
         lua_settop(L, base);
         run_print_error(L);

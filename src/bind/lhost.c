@@ -22,7 +22,8 @@ struct lhost *lhost_of(lua_State *L)
 
 const char *lhost_word(int sig)
 {
-    return sig == SIGTERM ? "terminated" : sig == SIGHUP ? "hung up" : "interrupted";
+    return sig == SIGTERM ? "terminated" : sig == SIGHUP ? "hung up"
+         : sig == SIGPIPE ? "nobody reads the output any more" : "interrupted";
 }
 
 int lhost_raise(lua_State *L, struct lhost *h)

@@ -28,7 +28,7 @@ struct lhost *lhost_of(lua_State *L);
 /* From a signal handler: ask to stop because of sig. */
 void lhost_signal(struct lhost *h, int sig);
 
-/* "interrupted", "terminated" or "hung up". */
+/* "interrupted", "terminated", "hung up" ... */
 const char *lhost_word(int sig);
 
 /* Raise "interrupted" in L. */
