@@ -2,6 +2,7 @@
 --
 -- `iolua.job { target = f, rw = "randread", bs = "4k", iodepth = 32, runtime = "5s" }`. Workers
 -- are threads of the core; the fiber that asked waits while other fibers run.
+local buffered = require "iolua.job.buffered"
 local check = require "iolua.job.check"
 local checks = require "iolua.job.checks"
 local collect = require "iolua.job.collect"
@@ -64,6 +65,8 @@ local function run(o, targets)
   if not claim then return nil, taken, busy end
   local ok, unfit, why_errno = verify.prepare(o, targets, workers, plan_of)
   if not ok then return nil, unfit, why_errno end
+  local cached, undropped, errno_of = buffered.watch(targets, o.drop_cache)
+  if cached == nil then return nil, undropped, errno_of end
   local counter = punt_counter()
   local before = counter and counter:read()
   local counters = checks.counters(targets)
@@ -83,6 +86,7 @@ local function run(o, targets)
     checks.diskstats(told, moved, kernel, checks.kernel_bytes(counters))
     told.uncovered_bytes = uncovered > 0 and uncovered or nil
     told.punts = before and counter:read() - before
+    told.buffered = cached and buffered.told(cached, told, moved) or nil
   end
   if not o.verify then return r, why, number, partial end
   return verify.finish(o, targets, workers, r, why, number, partial)

@@ -18,13 +18,15 @@ static uint64_t u64(lua_State *L, int arg, const char *key, lua_Integer def)
 
 static enum rig_engine engine(lua_State *L, int arg)
 {
-    static const char *const names[] = { "auto", "io_uring", "threads", "sync", "sim", NULL };
+    static const char *const names[] = { "auto", "io_uring", "threads", "sync", "mmap", "sim",
+                                         NULL };
     const char *name = bind_stringfield(L, arg, "engine");
 
     for (int i = 0; names[i]; i++)
         if (name && strcmp(name, names[i]) == 0)
             return (enum rig_engine)i;
-    luaL_argcheck(L, name == NULL, arg, "engine is not one of auto, io_uring, threads, sync, sim");
+    luaL_argcheck(L, name == NULL, arg,
+                  "engine is not one of auto, io_uring, threads, sync, mmap, sim");
     return RIG_AUTO;
 }
 

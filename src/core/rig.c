@@ -6,6 +6,7 @@
 
 #include "core/fill.h"
 #include "core/legs.h"
+#include "core/mapped.h"
 #include "core/place.h"
 #include "core/rig.h"
 #include "core/ring.h"
@@ -68,6 +69,19 @@ static int open_sync(struct rig *r, char *message, size_t len)
     return 0;
 }
 
+static int open_mapped(struct rig *r, const struct rig_spec *spec, char *message, size_t len)
+{
+    struct mapped *m;
+    int err = spec->file ? mapped_open(&m, spec->file) : -ENODEV;
+
+    if (err < 0)
+        return fail(message, len, "mmap engine", err);
+    r->engine = &mapped_engine;
+    r->self = m;
+    r->depth = 1;
+    return 0;
+}
+
 static int open_sim(struct rig *r, const struct rig_spec *spec, char *message, size_t len)
 {
     struct sim *s;
@@ -110,6 +124,8 @@ static int open_engine(struct rig *r, const struct rig_spec *spec, char *message
         return open_threads(r, spec, message, len);
     case RIG_SYNC:
         return open_sync(r, message, len);
+    case RIG_MMAP:
+        return open_mapped(r, spec, message, len);
     case RIG_SIM:
         return open_sim(r, spec, message, len);
     case RIG_AUTO:

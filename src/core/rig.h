@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-enum rig_engine { RIG_AUTO, RIG_RING, RIG_THREADS, RIG_SYNC, RIG_SIM };
+enum rig_engine { RIG_AUTO, RIG_RING, RIG_THREADS, RIG_SYNC, RIG_MMAP, RIG_SIM };
 
 #define RIG_TEXT 160
 

@@ -28,6 +28,10 @@ local function conflicts(o)
   return {
     { o.engine == "sync" and o.iodepth > 1,
       "engine = \"sync\" does one operation at a time: iodepth = %d must be 1", o.iodepth },
+    { o.engine == "mmap" and o.iodepth > 1,
+      "engine = \"mmap\" does one operation at a time: iodepth = %d must be 1", o.iodepth },
+    { o.engine == "mmap" and o.rw ~= "read" and o.rw ~= "randread",
+      "engine = \"mmap\" reads: not rw = %q", o.rw },
     { o.fsync > 0 and o.fdatasync > 0, "fsync and fdatasync exclude each other" },
     { o.batch and o.batch > o.iodepth, "batch = %s is more than iodepth = %d",
       o.batch, o.iodepth },
@@ -107,6 +111,12 @@ function check.targets(o, targets, level)
   end
   if simulated > 0 and o.engine ~= "sim" and o.engine ~= "auto" then
     misuse(level + 1, "engine = %q cannot do a simulated device", o.engine)
+  end
+  for _, target in ipairs(o.engine == "mmap" and targets or {}) do
+    if type(target) ~= "userdata" or target:direct() then
+      misuse(level + 1, "engine = \"mmap\" goes through the page cache: a file or device "
+        .. "that is not opened with direct")
+    end
   end
   if o.foreign and simulated == 0 then
     misuse(level + 1, "cpus = %s are of a topology that is not this machine", tostring(o.cpus))
