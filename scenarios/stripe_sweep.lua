@@ -57,16 +57,19 @@ local function scratch_disks()
   return disks
 end
 
-local devices = opt.devices or scratch_disks()
+-- Without --devices: all of a described machine, on this one scratch disks.
+local described = package.loaded["iolua.machine"] and package.loaded["iolua.machine"].current()
+local given = opt.devices or described and described.paths
+local devices = given or scratch_disks()
 local list = {}
 local _ <close> = setmetatable({}, { __close = function()
   members.close(list)
   if type(devices.close) == "function" then devices:close() end
 end })
 if not opt.plan then
-  local message
-  list, message = members.open(devices)
-  if not list then fail(message) end
+  local opened, message = members.open(devices)
+  if not opened then fail(message) end
+  list = opened
 end
 
 local function check_widths()
@@ -152,7 +155,7 @@ local function sweep()
     depth = { 1, opt.iodepth } }, {
     order = { "width", "segment", "depth" }, options = opt,
     question = "Where does width stop paying, and what does wrapping cost?",
-    writes = not opt.devices and ("%d scratch disks of %s, made and removed"):format(opt.count,
+    writes = not given and ("%d scratch disks of %s, made and removed"):format(opt.count,
       iolua.units.format_bytes(opt.size)) or nil,
     setup = function(case)
       local v = assert(make(case.width))
@@ -247,7 +250,7 @@ local function header()
   if devices.throttled then
     say("%8s members are throttled (%s): they show their throttle, not a finding", "note",
       devices.throttled)
-  elseif not opt.devices then
+  elseif not given then
     say("%8s scratch members share one disk: good for a try, not for findings", "note")
   end
 end

@@ -43,9 +43,14 @@ function analysis.wrapping_of(blocks)
   return stats.summary(once), stats.summary(per_row), stats.summary(first)
 end
 
-local function interval(s, format)
-  if not s.half_width then return (format .. " (one run)"):format(s.mean) end
-  return (format .. " +- " .. format):format(s.mean, s.half_width)
+local function whole(value)
+  local text = ("%.0f"):format(value)
+  return text == "-0" and "0" or text
+end
+
+local function interval(s)
+  if not s.half_width then return whole(s.mean) .. " (one run)" end
+  return whole(s.mean) .. " +- " .. whole(s.half_width)
 end
 
 -- Less than this share of the first row's time is no cost worth a word.
@@ -70,8 +75,8 @@ function analysis.wrapping_sentence(width, once, per_row, first)
       or "a wrapping transfer is cheaper than its rows"
   end
   return ("%d member%s: first row %s us, each further one %s us, wrapping once %s us: %s."):format(
-    width, width > 1 and "s" or "", interval(first, "%.0f"), interval(per_row, "%.0f"),
-    interval(once, "%.0f"), says)
+    width, width > 1 and "s" or "", interval(first), interval(per_row),
+    interval(once), says)
 end
 
 --- Where does width stop paying? The bend of rate against width.

@@ -10,7 +10,7 @@ local chart = {}
 ---@return table chart  of iolua.report.chart
 function chart.of(title, segments, widths, rates, ceiling)
   local c = { title = title, x = { label = "Segments per volume", min = 0.5,
-    max = widths[#widths] + 0.5 }, y = { label = "MBytes per second" },
+    max = widths[#widths] + 0.5 }, y = { label = "MBytes per second", min = 0 },
     legend = { x = 0.22, y = 0.8 }, series = {} }
   for _, segment in ipairs(segments) do
     local points = {}
