@@ -2,14 +2,17 @@
 -- Needs:    root (a loop device over a scratch file of its own; without it hdparm is left out),
 --           and those of dd, hdparm, spew and fio that are to be compared.   Takes: a minute.
 -- Shows:    a row a program: MB/s of the original and of ours with 95 % intervals, run
---           alternately on the same device, what each moved by the kernel's counters, and a verdict.
+--           alternately on the same device (of a known rate where the kernel can limit it);
+--           what each moved by the kernel's counters; a verdict.
 local iolua = require "iolua"
 
 local opt = iolua.options {
   "Do iolua's own dd, hdparm, spew and fio jobs do what the programs do, as fast?",
-  size = { type = "size", default = "64m", help = "of the scratch device" },
+  size = { type = "size", default = "8m", help = "of the scratch device" },
+  bandwidth = { type = "string", default = "20MB/s",
+    help = "of the scratch device, where the kernel can limit it; \"none\": as it comes" },
   bs = { type = "size", default = "64k", help = "bytes an operation" },
-  replicates = { type = "integer", default = 6, min = 2, help = "pairs of runs of each program" },
+  replicates = { type = "integer", default = 4, min = 2, help = "pairs of runs of each program" },
   smallest = { type = "string", default = "10%", help = "smallest difference that is of interest" },
   seed = { type = "integer", default = 1, min = 0, help = "of the order" },
   experiment = true,
@@ -82,6 +85,7 @@ local counter = require "iolua.run.device"
 -- One run: its rate, and what the device moved.
 local function measure_of(program, device, path)
   return function(case)
+    iolua.sleep("300ms")                -- a limit lets a burst through after a pause: same for all
     local before = counter.before(device)
     local rate, message = program[case.by](device, path)
     if not rate then return nil, message end
@@ -104,13 +108,15 @@ local function compare(program, device, path)
   print(ok and compared.sentence or tostring(compared))
 end
 
-local disks, message = iolua.scratch.disks { count = 1, size = opt.size }
+local disks, message = iolua.scratch.disks { count = 1, size = opt.size,
+  bandwidth = opt.bandwidth ~= "none" and opt.bandwidth or nil }
 if not disks then fail(message) end
 local _ <close> = disks
 local device = type(disks[1]) == "string" and disks[1] or disks[1]:path()
 for _, note in ipairs(disks.notes) do print(note) end
-print(("scratch %s of %s, bs %s, direct; theirs and ours in random order, %d pairs"):format(
-  disks.kind, iolua.units.format_bytes(opt.size), iolua.units.format_size(opt.bs), opt.replicates))
+print(("scratch %s of %s%s, bs %s, direct; theirs and ours in random order, %d pairs"):format(
+  disks.kind, iolua.units.format_bytes(opt.size),
+  disks.throttled and " at " .. opt.bandwidth or "", iolua.units.format_size(opt.bs), opt.replicates))
 
 local path = job_file(device)
 local _ <close> = setmetatable({}, { __close = function() os.remove(path) end })

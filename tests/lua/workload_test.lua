@@ -129,19 +129,20 @@ end)
 
 t.case("hdparm: blocks of 2 MiB from the start, in its words", function()
   local file = make("disk", 8 << 20)
-  local r = assert(workload.hdparm { target = file, runtime = "5s" })
+  local r = assert(workload.hdparm { target = file, runtime = "5s", settle = 0 })
   t.equal(r[file].disk.bytes, 8 << 20)
   local back = assert(iolua.program.hdparm.read(workload.hdparm.text(r)))
   t.equal(back[file].disk.bytes, 8 << 20)
-  r = assert(workload.hdparm { target = file, cached = true, runtime = "50ms" })
+  r = assert(workload.hdparm { target = file, cached = true, runtime = "50ms",
+    settle = 0 })
   t.equal(r[file].cached.bytes % (2 << 20), 0)
-  t.contains(select(2, workload.hdparm { target = make("small", 1000) }), "no block of 2 MiB")
+  t.contains(select(2, workload.hdparm { target = make("small", 1000), settle = 0 }), "no block of 2 MiB")
 end)
 
 t.case("hdparm: reads what hdparm reads", function()
   if not has("hdparm") then t.skip("hdparm is not installed") end
   on_loop(function(device)
-    local ours = counted(device, function() return workload.hdparm { target = device } end)
+    local ours = counted(device, function() return workload.hdparm { target = device, settle = 0 } end)
     local theirs = counted(device, function() return iolua.run { "hdparm", "-t", device } end)
     t.equal(ours.read_bytes, 16 << 20)
     t.equal(theirs.read_bytes >= ours.read_bytes, true)    -- it reads a little ahead of its end

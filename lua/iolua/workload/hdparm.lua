@@ -1,8 +1,10 @@
 --- hdparm -t and -T: blocks of 2 MiB read in order for 3 s, or the first one again for 2 s.
 --
--- What is cached of the target is dropped before -t; -T reads the first block once before.
+-- What is cached of the target is dropped before -t, and then it is left alone for 3 s, as
+-- hdparm does; -T reads the first block once before.
 local base = require "iolua.workload.base"
 local core = require "iolua.core"
+local fiber = require "iolua.fiber"
 local schema = require "iolua.schema"
 
 local hdparm = {}
@@ -13,6 +15,7 @@ local OPTIONS = base.options {
   target = { type = "any", required = true, help = "path or file to read" },
   cached = { type = "boolean", default = false, help = "-T: the first block, again and again" },
   runtime = { type = "duration", min = 1000000, help = "default: 3s, with cached 2s" },
+  settle = { type = "duration", default = "3s", help = "pause before the first read" },
   offset = { type = "size", default = 0, help = "first byte" },
 }
 
@@ -20,6 +23,7 @@ local function timing(f, o)
   local size = o.cached and BLOCK or (f:size() - o.offset) // BLOCK * BLOCK
   if size < BLOCK then return nil, ("hdparm: %s has no block of 2 MiB"):format(f:path()), 22 end
   local flushed, why = core.flush.file(f)
+  fiber.sleep(o.settle)
   if o.cached then base.sync { target = f, rw = "read", bs = BLOCK, offset = o.offset, size = size } end
   local r, message, errno = base.sync { target = f, rw = "read", bs = BLOCK, offset = o.offset,
     size = size, io_size = not o.cached and size or nil,
