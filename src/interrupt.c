@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "interrupt.h"
 
 static struct lhost host;       /* a handler has no other way to its state */
@@ -21,13 +22,25 @@ static void set_all(void (*handler)(int))
     }
 }
 
+/* One ^C can come twice: timeout(1) signals its child and then its group. What follows the
+ * first within this time is the same. */
+#define SAME_NS 300000000ull
+
+static volatile uint64_t first_at;      /* when the first came, 0 before */
+
 /* After the first, a second one ends the process, but for a pipe that nobody reads any more:
  * what closers print must not end them. */
 static void handler(int sig)
 {
-    set_all(SIG_DFL);
-    signal(SIGPIPE, SIG_IGN);
-    lhost_signal(&host, sig);
+    uint64_t now = clock_now();
+
+    if (first_at == 0) {
+        first_at = now;
+        lhost_signal(&host, sig);
+    } else if (sig != SIGPIPE && now - first_at > SAME_NS) {
+        signal(sig, SIG_DFL);           /* meant: taken when the handler returns */
+        raise(sig);
+    }
 }
 
 /* A file beyond its limit: the write fails with EFBIG. No SIG_IGN, which programs inherit. */
@@ -58,6 +71,7 @@ struct lhost *interrupt_open(lua_State *L)
 void interrupt_rearm(void)
 {
     host.signal = host.raised = 0;
+    first_at = 0;
     set_all(handler);
 }
 

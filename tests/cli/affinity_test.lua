@@ -67,30 +67,40 @@ t.case("without counting the counters are \"-\", never 0", function()
   t.ok(output:find("|%s+%-%s+%-%s+|%s+%-%s+%-%s+|"))
 end)
 
+-- A loop device of our own: nobody else's events count, and its settings are ours to change.
+local function with_loop(fn)
+  if not root() then t.skip("needs root for a loop device") end
+  local image = folder .. "/disk"
+  local device = t.run(("head -c 8M /dev/urandom > %s && losetup -f --show %s")
+    :format(image, image)):match("/dev/loop%d+")
+  if not device then t.skip("no loop device to be had") end
+  local attribute = ("/sys/block/%s/queue/rq_affinity"):format(device:match("[^/]*$"))
+  local before = t.run("cat " .. attribute)
+  local ok, err = pcall(fn, device, before, function() return t.run("cat " .. attribute) end)
+  t.run(("echo %s > %s; losetup -d %s; rm %s"):format(before:gsub("\n", ""), attribute, device, image))
+  if not ok then error(err, 0) end
+end
+
 t.case("counted events are where the labels say: Q local when Q = A", function()
-  local output, _, rows = matrix(TINY)
-  if not output:find("counters block events") then t.skip("events cannot be counted here") end
-  local row = rows["I A A"]
-  t.ok(row.q_local > 0, output)
-  t.ok(row.q_remote <= row.q_local, output)
-  if rows["I X A"].MB_per_s then t.ok(rows["I X A"].q_remote > rows["I X A"].q_local) end
+  with_loop(function(device)
+    local output, _, rows = matrix(TINY .. " --target " .. device)
+    if not output:find("counters block events") then t.skip("events cannot be counted here") end
+    local row = rows["I A A"]
+    t.ok(row.q_local > 0, output)
+    t.ok(row.q_remote <= row.q_local, output)
+    local far = rows["I X A"]
+    if far.MB_per_s then t.ok(far.q_remote > far.q_local, output) end
+  end)
 end)
 
-t.case("--set sets rq_affinity for each row and puts it back", function()
-  local output, status, rows = matrix(TINY .. " --set")
-  if output:find("--set needs", 1, true) then t.skip(output) end
-  if rows["X A A"].status ~= "measured" then t.skip("rq_affinity cannot be set: " .. output) end
-  local disk = output:match("rq_affinity of (%S+) is set")
-  t.equal(status, 0, output)
-  t.contains(rows["X A A"].note, "rq_affinity 2")
-  t.equal(rows["I I I"].note, "not run: the same configuration as I A A")
-  t.equal(rows["rq=0"].status, "measured")
-  local file = assert(io.open(("/sys/block/%s/queue/rq_affinity"):format(disk)))
-  local now = file:read("l")
-  file:close()
-  -- As it was before: what a run without --set finds.
-  local found = select(1, matrix(TINY)):match("as found: rq_affinity (%d)")
-  t.equal(now, found)
+-- Rows made by settings are proved in a guest, whose disks have interrupts.
+t.case("--set on a disk without interrupts says what is missing and changes nothing", function()
+  with_loop(function(device, before, now)
+    local output, status = matrix(TINY .. " --set --target " .. device)
+    t.equal(status, 1, output)
+    t.contains(output, "has no interrupts of its own")
+    t.equal(now(), before)
+  end)
 end)
 
 t.case("the header says which CPUs were used and what X means; the end says what differs",
@@ -99,7 +109,8 @@ t.case("the header says which CPUs were used and what X means; the end says what
   t.contains(output, "I        CPU ")
   t.contains(output, "X        ")
   t.contains(output, "A     Q  C  |")
-  t.ok(output:find("replicates of one row vary by [%d.]+ %%: the rows differ by"))
+  t.ok(output:find("replicates of one row vary by .- %%: the rows differ by")
+    or output:find("no block holds all"), output)
 end)
 
 t.case("each row is run once a block, the first one twice", function()

@@ -130,7 +130,7 @@ t.case("nothing stays open", function()
   collectgarbage()
   local before = fds()
   for _ = 1, 5 do assert(iolua.run { "true" }) end
-  t.equal(fds(), before)
+  t.ok(fds() <= before, ("%d open, %d before"):format(fds(), before))
 end)
 
 t.done()
