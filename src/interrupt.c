@@ -1,8 +1,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
-#include "core/clock.h"
 #include "interrupt.h"
 
 static struct lhost host;       /* a handler has no other way to its state */
@@ -24,20 +24,28 @@ static void set_all(void (*handler)(int))
 
 /* One ^C can come twice: timeout(1) signals its child and then its group. What follows the
  * first within this time is the same. */
-#define SAME_NS 300000000ull
+#define SAME_MS 300
 
-static volatile uint64_t first_at;      /* when the first came, 0 before */
+static volatile long first_at;          /* when the first came, ms; 0 before */
+
+static long now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000 + t.tv_nsec / 1000000 + 1;
+}
 
 /* After the first, a second one ends the process, but for a pipe that nobody reads any more:
  * what closers print must not end them. */
 static void handler(int sig)
 {
-    uint64_t now = clock_now();
+    long now = now_ms();
 
     if (first_at == 0) {
         first_at = now;
         lhost_signal(&host, sig);
-    } else if (sig != SIGPIPE && now - first_at > SAME_NS) {
+    } else if (sig != SIGPIPE && now - first_at > SAME_MS) {
         signal(sig, SIG_DFL);           /* meant: taken when the handler returns */
         raise(sig);
     }
