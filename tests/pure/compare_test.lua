@@ -301,4 +301,21 @@ t.case("any statistic can be bootstrapped", function()
   t.ok(r.low <= r.high)
 end)
 
+t.case("a spread of nearly nothing is told at once, not after as many steps", function()
+  -- Equal counts in both blocks leave a deviation of a few last bits: this once took hours.
+  local begin = os.clock()
+  t.equal(stats.replicates { sd = 1e-14, difference = 2, confidence = 0.99 }, 2)
+  t.equal(stats.power { sd = 1e-14, difference = 2, n = 2 }, 1.0)
+  t.near(stats.minimum_detectable { sd = 1e-14, n = 2 } / 1e-14,
+    stats.minimum_detectable { sd = 1.0, n = 2 }, 1e-9)
+  t.ok(os.clock() - begin < 2)
+end)
+
+t.case("far out the noncentral t is that of its chi part", function()
+  -- The exact sum up to 10000, the limit beyond.
+  t.near(power.noncentral_t(8500, 1, 9999), power.noncentral_t(8500, 1, 10001), 1e-4)
+  t.near(power.noncentral_t(12.7, 1, 9999), power.noncentral_t(12.7, 1, 10001), 1e-12)
+  t.equal(power.noncentral_t(5, 3, -1e9), 1.0)
+end)
+
 t.done()

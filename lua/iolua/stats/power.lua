@@ -26,11 +26,17 @@ local function poisson_sum(lambda, a, b, x, y)
   return sum
 end
 
+local FAR = 10000
+
 --- P(T <= t) of the noncentral t distribution with `df` degrees of freedom.
 function power.noncentral_t(t, df, delta)
   if t < 0 then return 1 - power.noncentral_t(-t, df, -delta) end
   if delta == 0 then return 1 - special.t_tail(t, df) end
   if t == 0 then return special.normal(-delta) end
+  -- So far out the normal part is a point beside the spread of the chi part; and the sum below
+  -- would have as many terms as delta.
+  if delta < -FAR then return 1.0 end
+  if delta > FAR then return special.f_tail((delta / t)^2, df, 1e9) end
   local lambda, total = delta * delta / 2, df + t * t
   local x, y = t * t / total, df / total
   local even = poisson_sum(lambda, 0.5, df / 2, x, y)
