@@ -17,6 +17,9 @@ local fiber = {
   wrap = core.wrap,
   --- wait_readable(fd [, timeout_ns]) -> true, or false after the time.
   wait_readable = core.wait_readable,
+  --- latency(hist): record the latencies of reads and writes there, ns, from the round of the
+  -- loop in which each was asked for to the one in which it had come; latency(nil): no more.
+  latency = core.latency,
   --- The engine of the loop: "io_uring", or "threads" and why.
   engine = core.engine,
   --- Choose the engine before the first operation.

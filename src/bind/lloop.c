@@ -29,6 +29,7 @@ int lloop_request(struct lloop *p, uint32_t i, const struct io_req *q)
     struct slot *s = lloop_slot(p, i);
     int err = p->room.head ? -EBUSY : lengine_push(p, i, q);
 
+    s->stamp = p->now;
     if (err == 0) {
         s->out = true;
         return 0;
@@ -163,6 +164,8 @@ static inline void complete(lua_State *L, struct lloop *p, struct io_done d)
     uint32_t i = (uint32_t)d.tag;
     struct slot *s = lloop_slot(p, i);
 
+    if (p->latency && s->buf && d.res >= 0)
+        llatency_record(p, s->stamp);
     give_back(s);
     if (__builtin_expect(s->heap != 0, 0))
         lslot_clear_deadline(&p->slots, i);
@@ -240,6 +243,8 @@ bool lloop_round(lua_State *L, struct lloop *p, uint64_t until)
     if (!hopeful(p))
         return false;
     lengine_submit(p, wait_time(p, until));
+    if (p->latency)
+        p->now = clock_now();
     notice_signal(p);
     take_from_ring(L, p);
     while (!p->leaving && lengine_next(p, &d))

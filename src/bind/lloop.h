@@ -47,6 +47,8 @@ struct lloop {
     struct lhost *host;         /* or NULL */
     struct lend_memory *kept;   /* of the request whose finish runs */
     const void *file_class, *buf_class;         /* their metatables */
+    struct hist *latency;       /* of reads and writes, or NULL */
+    uint64_t now;               /* when this round began, ns; kept while latency is */
     char why[160];              /* why there is no ring */
 };
 
@@ -106,6 +108,9 @@ void lloop_fix(struct lloop *p, struct file *f);
 
 /* f is being closed: its place is free again. */
 void lloop_unfix(lua_State *L, struct file *f);
+
+/* A transfer that was stamped `since` is done: into p->latency. llatency.c */
+void llatency_record(struct lloop *p, uint64_t since);
 
 /* lengine.c: what lloop.c needs of the engines. */
 unsigned lengine_busy(const struct lloop *p);           /* requests that are out */

@@ -124,6 +124,7 @@ int lfiber_open(lua_State *L)
     lopen_volume(L, p);
     lopen_vec(L, p);
     lopen_range(L, p);
+    lopen_latency(L, p);
     lopen_fs(L, p);
     return 1;
 }

@@ -53,6 +53,7 @@ struct slot {
     struct slot_list *list;     /* it is in, or NULL */
     struct slot_list *from;     /* it was woken in */
     uint64_t deadline;          /* ns, when it is in the heap */
+    uint64_t stamp;             /* the round in which its request was made, ns */
     uint32_t next, prev;        /* in the list; next also of the free ones */
     uint32_t heap;              /* its place in the heap from 1, 0: none */
     uint32_t round;             /* of the loop in which it became ready */

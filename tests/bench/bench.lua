@@ -8,7 +8,9 @@ local ROUNDS = tonumber(os.getenv("ROUNDS") or 5)
 local SECONDS = tonumber(os.getenv("SECONDS") or 2)
 local IOLUA, FILE = arg[1], arg[2]
 local T = os.getenv("T_IO_URING")
-local FORMS = { { "next hook", "hook" } }       -- scripts of Lua loads: { name, file }
+local FORMS = {         -- scripts of Lua loads: { name, file }
+  { "next hook", "hook" }, { "fibers, f:read", "fiber" },
+}
 
 local TUNED = " --fixedbufs=1 --registerfiles=1 --nonvectored=1 --norandommap=1"
   .. " --iodepth_batch_submit=64 --iodepth_batch_complete_min=64 --iodepth_batch_complete_max=128"

@@ -305,4 +305,17 @@ t.case("a finalizer may read: it blocks", function()
 end)
 
 os.remove(path)
+t.case("latencies of fibers go into a histogram, each transfer once, others not", function()
+  local hist = iolua.hist()
+  local f <close> = assert(iolua.open("/dev/zero"))
+  iolua.fiber.latency(hist)
+  local buf <close> = assert(iolua.buffer(512))
+  for _ = 1, 100 do assert(f:read(buf, 0)) end
+  iolua.sleep("1ms")
+  iolua.fiber.latency(nil)
+  assert(f:read(buf, 0))
+  t.equal(hist:count(), 100)
+  t.raises("hist", iolua.fiber.latency, {})
+end)
+
 t.done()
