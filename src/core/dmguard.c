@@ -24,6 +24,21 @@ static bool is_number(unsigned *maj, unsigned *min, const char *word)
     return sscanf(word, "%u:%u%n", maj, min, &used) == 2 && !word[used];
 }
 
+/* The node of a device by its number: /dev/block is udev's, and there need be no udev. */
+static void node_of(char *path, size_t len, unsigned maj, unsigned min)
+{
+    struct blk b;
+
+    if (blk_find(&b, "", makedev(maj, min)) < 0) {
+        snprintf(path, len, "/dev/block/%u:%u", maj, min);
+        return;
+    }
+    snprintf(path, len, "/dev/%s", b.name);
+    for (char *c = path; *c; c++)
+        if (*c == '!')
+            *c = '/';
+}
+
 /* The device a word names, and a path to it: 1, 0 when it names none, -errno. */
 static int device(dev_t *dev, char *path, size_t len, const char *word)
 {
@@ -31,7 +46,7 @@ static int device(dev_t *dev, char *path, size_t len, const char *word)
     struct stat st;
 
     if (is_number(&maj, &min, word))
-        snprintf(path, len, "/dev/block/%u:%u", maj, min);
+        node_of(path, len, maj, min);
     else if (snprintf(path, len, "%s", word) >= (int)len)
         return -ENAMETOOLONG;
     if (stat(path, &st) < 0)

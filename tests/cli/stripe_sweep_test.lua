@@ -6,14 +6,12 @@ local MACHINE = iolua .. " --machine scenarios/machines/2005-u320.lua scenarios/
 
 t.case("on scratch members it measures, judges and leaves nothing", function()
   local dir = t.run("mktemp -d"):match("%S+")
-  local output, status = t.run(SCENARIO .. "--count 2 --size 2m --runtime 20ms --ramp 5ms "
+  local output, status = t.run(SCENARIO .. "--count 2 --size 2m --runtime 50ms --ramp 5ms "
     .. "--replicates 1 --iodepth 4 --chart " .. dir .. "/c")
   t.equal(status, 0, output)
   t.contains(output, "Members alone, and the first of them all at once:")
   t.contains(output, "Controls, one transfer at a time:")
-  t.contains(output, "1 member: first row ")
-  t.contains(output, "2 members: first row ")
-  t.contains(output, "wrapping once ")
+  t.contains(output, "16k a segment, one transfer at a time: Fewer than four widths ")
   t.contains(t.run("head -c 20 " .. dir .. "/c.agr"), "# Grace project file")
   t.contains(t.run("cat " .. dir .. "/c.svg"), "<svg")
   os.execute("rm -r " .. dir)
@@ -39,6 +37,15 @@ t.case("on the simulated machine of 2005 a row costs what disk and bus take", fu
     t.near(rates["8 " .. segment], 8 * 70.6, 3)
     t.near(rates["9 " .. segment], 9 * 16384 / 283.2, 3)
   end
+end)
+
+t.case("without --devices the described machine's disks are the members", function()
+  local output, status = t.run(MACHINE .. "--replicates 2")
+  t.equal(status, 0, output)
+  t.contains(output, "Width stops paying at 7.")
+  t.contains(output, "8 members: first row 232 +- 0 us, each further one 232 +- 0 us, wrapping "
+    .. "once 0 +- 0 us: no cost of wrapping itself is seen.")
+  t.contains(output, "All 10 members at once give 90")
 end)
 
 t.case("members are ordered across buses", function()

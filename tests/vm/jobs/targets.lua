@@ -226,6 +226,28 @@ t.case("every device of a table passes the guard", function()
   t.equal(#dm.list(), 0)
 end)
 
+-- The kernel also takes a bare hexadecimal number: 700 is 7:0, the first loop device.
+t.case("a device that the table names in the kernel's own way does not get round the guard",
+  function()
+    local core = require "iolua.core"
+    local function create(params)
+      return core.dm.create { name = "hidden", uuid = core.dm.prefix() .. "hidden",
+        lines = { { start = 0, sectors = 2048, type = "linear", params = params } } }
+    end
+    local ok, message, errno = create("700 0")
+    t.equal(ok, nil)
+    t.equal(errno, 1)
+    t.contains(message, "the table leads to device 7:0, which it does not name")
+    t.equal(#dm.list(), 0)
+    t.equal((create("7:0 0")), true)
+    assert(core.dm.remove("hidden"))
+    local foreign
+    ok, foreign = core.dm.create { name = "hidden", uuid = "LVM-hidden",
+      lines = { { start = 0, sectors = 8, type = "zero", params = "" } } }
+    t.equal(ok, nil)
+    t.contains(foreign, "the UUID is not of this run")
+  end)
+
 t.case("a member of somebody else's volume is refused, of our own it is not", function()
   blank(a)
   assert(os.execute("echo '0 2048 linear " .. a .. " 0' | dmsetup create theirs"))
