@@ -1,0 +1,99 @@
+--- The patterns: a fixed piece of work each, in places that follow from the seed.
+local iolua = require "iolua"
+
+local patterns = {}
+
+-- Of a finished job: bytes, time, p99.
+local function told(r, message)
+  if not r then return nil, message end
+  return { bytes = r.read.bytes, ns = r.elapsed_ns, p99_ns = r.read.lat:percentile(99) }
+end
+
+local function job(c, options)
+  options.target, options.iodepth = c.open.target, options.iodepth or 1
+  options.engine, options.seed = options.engine or "sync", c.seed
+  options.bs = options.bs or "16k"
+  return told(iolua.job(options))
+end
+
+-- As dd and hdparm read: from the start, one block after the other.
+local function sequential(c)
+  return job(c, { rw = "read", bs = "64k" })
+end
+
+-- 16 streams at once, each with a descriptor of its own: they would race on one's window.
+local function streams(c)
+  local size = c.open.target:size()
+  local each = size // 16 // 65536 * 65536
+  local clock = require("iolua.core").clock
+  local from, fibers = clock.now(), {}
+  for i = 0, 15 do
+    local own = assert(c.layer:open { direct = c.direct })
+    for _, f in ipairs(own.files) do if c.advise then f:advise(0, f:size(), c.advise) end end
+    fibers[i + 1] = iolua.spawn(function()
+      local r, message = iolua.job { target = own.target, rw = "read", bs = "64k", engine = "sync",
+        offset = i * each, size = each }
+      if own.volume then own.volume:close() end
+      for _, f in ipairs(own.files) do f:close() end
+      return r, message
+    end)
+  end
+  local sum = { bytes = 0, p99_ns = 0 }
+  for _, fiber in ipairs(fibers) do
+    local one, message = told(fiber:join())
+    if not one then return nil, message end
+    sum.bytes, sum.p99_ns = sum.bytes + one.bytes, math.max(sum.p99_ns, one.p99_ns)
+  end
+  sum.ns = clock.now() - from
+  return sum
+end
+
+local function random(c)
+  return job(c, { rw = "randread", norepeat = true, number_ios = c.operations })
+end
+
+-- Extents of 64 KiB at random places, each read in four pieces.
+local function extents(c)
+  local at, piece = 0, 3
+  return job(c, { rw = "randread", bs = "16k", number_ios = c.operations, next = function(io)
+    piece = (piece + 1) % 4
+    if piece == 0 then at = io.random(io.size // 65536) * 65536 end
+    return at + piece * 16384
+  end })
+end
+
+local function mapped(c)
+  return job(c, { rw = "randread", bs = "4k", norepeat = true, engine = "mmap",
+    number_ios = c.operations })
+end
+
+-- A stream and random reads beside it, on descriptors of their own; the rate is of both.
+local function mixed(c)
+  local clock = require("iolua.core").clock
+  local from = clock.now()
+  local own = assert(c.layer:open { direct = c.direct })
+  local stream = iolua.spawn(function()
+    local r, message = iolua.job { target = own.target, rw = "read", bs = "64k", engine = "sync" }
+    if own.volume then own.volume:close() end
+    for _, f in ipairs(own.files) do f:close() end
+    return r, message
+  end)
+  local two, failed = random(c)
+  local one, message = told(stream:join())
+  if not (one and two) then return nil, message or failed end
+  return { bytes = one.bytes + two.bytes, ns = clock.now() - from, p99_ns = two.p99_ns }
+end
+
+--- In the order they are shown: name, function, random (read-ahead can lose), what it is.
+patterns.list = {
+  { "sequential", sequential, false, "one stream of 64 KiB reads" },
+  { "streams", streams, false, "16 streams, a descriptor each" },
+  { "random", random, true, "16 KiB preads at random places: expected to see nothing" },
+  { "extents", extents, true, "64 KiB extents at random places, read in 16 KiB" },
+  { "mmap", mapped, true, "4 KiB page faults at random places" },
+  { "mixed", mixed, true, "a stream, and random 16 KiB beside it" },
+}
+
+for _, p in ipairs(patterns.list) do patterns[p[1]] = { run = p[2], random = p[3], text = p[4] } end
+
+return patterns
