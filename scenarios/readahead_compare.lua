@@ -24,7 +24,7 @@ local opt = iolua.options {
   chunk = { type = "size", default = "64k", help = "of the stripe over them" },
   bandwidth = { type = "string", default = "200MB/s", help = "of each, where it can be limited" },
   operations = { type = "integer", default = 60, min = 4, help = "random ones in each run" },
-  replicates = { type = "integer", default = 3, min = 1, help = "runs of each case" },
+  replicates = { type = "integer", default = 2, min = 1, help = "runs of each case" },
   seed = { type = "integer", default = 1, min = 0, help = "of the order and the places" },
   smallest = { type = "string", default = "2%", help = "smallest difference that is of interest" },
   experiment = true,
