@@ -67,15 +67,38 @@ t.case("bonnie++: +++++ is too short to say, not a number", function()
   t.equal(r.block_write, nil)
 end)
 
--- The 1999 table: Bonnie's row of stripe over two disks, two adapters, one CPU.
-t.case("a row with every test of a file", function()
-  local r = assert(program.bonnie.read("raid0,512M,7586,95.5,16702,18.8,4871,10.5,6533,77.5,"
-    .. "15604,14.0,104.4,0.9,,,,,,,,,,,,,"))
-  t.equal(r.putc.bytes_per_s, 7586 * KIB)
-  t.equal(r.putc.cpu_percent, 95.5)
-  t.equal(r.block_read.bytes_per_s, 15604 * KIB)
-  t.equal(r.seeks.per_s, 104.4)
-  t.equal(r.files, nil)
+-- The 1999 table, in the columns of the Bonnie of its time: two disks alone, then RAID 0 and 1
+-- on one CPU or two, one adapter or two.
+local ADAPTERS_1999 = {
+  "5474 70.4 7317 9.8 2876 7.2 5701 68.4 7734 7.1 67.9 1.0",
+  "6792 87.3 9825 12.5 4473 11.5 7413 89.4 12715 11.0 94.3 1.3",
+  "7586 95.5 16702 18.8 4871 10.5 6533 77.5 15604 14.0 104.4 0.9",
+  "7547 95.2 17350 20.0 4914 10.7 6683 79.5 15543 12.2 108.9 1.0",
+  "7502 96.0 16650 20.6 4915 12.4 6455 77.5 15554 14.5 99.5 1.5",
+  "7399 95.6 15918 21.9 5018 13.2 6612 79.7 15491 15.3 101.9 1.6",
+  "4851 62.2 6301 7.1 2506 5.6 5675 68.4 6304 5.5 80.7 1.2",
+  "4948 63.7 6539 7.5 2485 5.6 5699 69.1 6299 5.6 80.6 1.1",
+  "4753 62.8 6627 8.9 2513 6.9 5457 66.9 6310 6.5 81.0 0.9",
+  "4985 66.3 6639 9.5 2497 7.3 5447 66.5 6263 6.9 80.5 1.5",
+}
+
+t.case("Bonnie's table of 1999, every figure", function()
+  local head = "              -------Sequential Output-------- ---Sequential Input-- --Random--\n"
+    .. "              -Per Char- --Block--- -Rewrite-- -Per Char- --Block--- --Seeks---\n"
+    .. "Machine    MB K/sec %CPU K/sec %CPU K/sec %CPU K/sec %CPU K/sec %CPU  /sec %CPU\n"
+  for _, row in ipairs(ADAPTERS_1999) do
+    local n = {}
+    for word in row:gmatch("%S+") do n[#n + 1] = tonumber(word) end
+    local r = assert(program.bonnie.read(head .. "          512 " .. row .. "\n"))
+    t.equal(r.size_bytes, 512 * MIB)
+    for i, name in ipairs { "putc", "block_write", "rewrite", "getc", "block_read" } do
+      t.equal(r[name].bytes_per_s, n[2 * i - 1] * KIB)
+      t.equal(r[name].cpu_percent, n[2 * i])
+    end
+    t.equal(r.seeks.per_s, n[11])
+    t.equal(r.files, nil)
+  end
+  t.contains(select(2, program.bonnie.read(head .. "  512 1 2 3\n")), "line 4")
 end)
 
 t.case("bonnie++ 2.00 as Debian has it: the CSV line is read before the tables", function()
@@ -170,6 +193,15 @@ t.case("spew: transfers and totals", function()
   t.near(totals.write.bytes_per_s, totals.transfers[1].bytes_per_s, 1)
   t.equal(#assert(program.spew.read(sample "spew_mixed.txt")).transfers, 2)
   t.contains(select(2, program.spew.read("WTR: quick\n")), "line 1")
+  t.contains(select(2, program.spew.read("Read transfer rate: fast\n")), "line 1")
+end)
+
+-- The best row of 2005's stripe sweep, as the spew of its time said it.
+t.case("spew of old: the rate in words", function()
+  local r = assert(program.spew.read("Read transfer rate:       366.55 MB/s  Transfer time: "
+    .. "00:00:29\n"))
+  t.near(r.read.bytes_per_s, 366.55e6, 1e-3)
+  t.equal(r.read.whole_seconds, 29)
 end)
 
 t.case("hdparm: MB is 2^20", function()

@@ -1,4 +1,5 @@
---- What bonnie++ 1.03, 1.97 and 2.00 print: their tables, and the lines of CSV.
+--- What bonnie++ 1.03, 1.97 and 2.00 print: their tables, and the lines of CSV; and the table
+--- of Bonnie, from which they come.
 --
 -- K is 1024 bytes. A latency is the longest single operation. `+++++` means that the test was
 -- too short to say: its entry is { too_short = true }; a test that was not run has no entry.
@@ -103,6 +104,33 @@ local function read_tables(lines)
   return r
 end
 
+-- Bonnie's row: an optional name, MB, and six pairs, all apart.
+local function bonnie_row(line)
+  local words, r = {}, { version = "Bonnie" }
+  for word in line:gmatch("%S+") do words[#words + 1] = word end
+  if #words == 14 then r.name = table.remove(words, 1) end
+  local megabytes = math.tointeger(words[1])
+  if #words ~= 13 or not megabytes then return nil end
+  r.size_bytes = megabytes << 20
+  for i, name in ipairs(FILE) do
+    r[name] = csv.entry(name, words[2 * i], words[2 * i + 1])
+    if not r[name] then return nil end
+  end
+  return r
+end
+
+-- The line after Bonnie's third line of headings, if that is in the output.
+local function read_bonnie(lines)
+  for i, line in ipairs(lines) do
+    if line:find("^Machine +MB K/sec %%CPU") then
+      local row = lines[i + 1]
+      local r = row and bonnie_row(row)
+      if r then return r end
+      return text.refuse("bonnie", i + 1, row)
+    end
+  end
+end
+
 --- One run: the first line of CSV in the output, or its tables.
 ---@param output string
 ---@return table? result  size_bytes, chunk_bytes, version, name; putc, block_write, rewrite,
@@ -119,6 +147,8 @@ function bonnie.read(output)
       return text.refuse("bonnie++", i, line)
     end
   end
+  local r, message = read_bonnie(lines)
+  if r or message then return r, message end
   return read_tables(lines)
 end
 

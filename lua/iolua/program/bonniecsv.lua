@@ -30,7 +30,7 @@ function csv.latency(word)
   return number and text.ns(number, unit)
 end
 
---- "16M", "8192" or "16g" as bytes; without a suffix and as a file's size it is MiB in 1.03.
+--- "16M", "16g" or "8192" as bytes.
 function csv.size(word)
   local number, suffix = word:match("^([%d.]+)([KkMmGgT]?)$")
   return tonumber(number) and math.tointeger(tonumber(number) * SIZE[suffix]) or nil

@@ -5,18 +5,23 @@ local spew = {}
 
 local UNIT = { ["KiB/s"] = 2^10, ["MiB/s"] = 2^20, ["GiB/s"] = 2^30, ["TiB/s"] = 2^40,
                ["kB/s"] = 1e3, ["KB/s"] = 1e3, ["MB/s"] = 1e6, ["GB/s"] = 1e9, ["TB/s"] = 1e12 }
-local WAY = { WTR = "write", RTR = "read" }
+local WAY = { WTR = "write", RTR = "read", Write = "write", Read = "read" }
 
 local function seconds(clock)
   local h, m, s = clock:match("^(%d+):(%d+):(%d+)$")
   return h and h * 3600 + m * 60 + s
 end
 
--- `WTR:  384962.41 KiB/s   Transfer time: 00:00:00    IOPS:   769924.81`: way, entry.
+-- `WTR:  384962.41 KiB/s   Transfer time: 00:00:00    IOPS:   769924.81`: way, entry. Old
+-- versions said `Write transfer rate:`, without IOPS.
 local function transfer(line)
   local way, rate, unit, clock, iops = line:match(
     "^([WR]TR):%s+([%d.]+) (%S+)%s+Transfer time: (%S+)%s+IOPS:%s+([%d.]+)$")
-  if not way or not UNIT[unit] or not seconds(clock) then return nil end
+  if not way then
+    way, rate, unit, clock = line:match(
+      "^(%a+) transfer rate:%s+([%d.]+) (%S+)%s+Transfer time: (%S+)%s*$")
+  end
+  if not WAY[way] or not UNIT[unit] or not seconds(clock) then return nil end
   return WAY[way], { bytes_per_s = tonumber(rate) * UNIT[unit], iops = tonumber(iops),
     whole_seconds = seconds(clock) }
 end
@@ -39,7 +44,7 @@ end
 
 -- Lines that are no result: progress, blank, counts of iterations, messages.
 local function chatter(line)
-  return not (line:find("^[WR]TR:") or line:find("^Total "))
+  return not (line:find("^[WR]TR:") or line:find("^Total ") or line:find("transfer rate:", 1, true))
 end
 
 --- Every transfer in order, and the totals that -v prints.
