@@ -108,7 +108,7 @@ local DEVICE = {
   block_size = { type = "size", default = 512, min = 512, help = "what direct I/O goes by" },
   name = { type = "string", default = "simulated device", help = "its name in messages" },
   channels = { type = "integer", default = 1, min = 1, max = 4096, help = "operations at once" },
-  service = { type = "any", default = 0, check = time, help = "time of each: " .. EXAMPLE },
+  service = { type = "any", check = time, help = "time of each: " .. EXAMPLE },
   bandwidth = { type = "any", check = rate, help = "bytes a second of a channel" },
   seek = { type = "any", help = "time to another place: \"8ms\" or { min =, max = }" },
   cache = { type = "table", fields = CACHE, help = "{ size =, line =, service = }" },
@@ -185,6 +185,9 @@ local function check(o, level)
     end
   end
   if #o.corruptions > 0 and not o.data then misuse(level + 1, "corruptions need data = true") end
+  -- A device of which nothing is said takes 1 ms; one with a rate takes what that says.
+  o.service = o.service or { kind = "fixed", b = 0,
+    a = (o.bandwidth or o.bus or o.seek) and 0 or 1000000 }
   table.sort(o.phases, function(a, b) return a.at < b.at end)
   for _, e in ipairs(o.errors) do
     e.reads, e.writes = e.kind ~= "write", e.kind ~= "read"

@@ -41,6 +41,17 @@ void job_stop_issuing(struct job *j, uint64_t now)
         return;
     j->stopping = true;
     j->stopped_at = now;
+    if (j->spec->runtime_ns && now < j->end)
+        j->end = now;
+}
+
+void job_run_dry(struct job *j, uint64_t now)
+{
+    if (j->stopping)
+        return;
+    j->dry = now < j->end;
+    j->stopping = true;
+    j->stopped_at = now;
 }
 
 void job_note_error(struct job *j, uint64_t tag, int res, uint64_t now)
@@ -181,12 +192,13 @@ static void sync_at_end(struct job *j)
 static void close_window(struct job *j)
 {
     struct job_result *r = j->result;
-    uint64_t stop = j->spec->runtime_ns ? j->stopped_at : r->last_done;
+    uint64_t stop = j->spec->runtime_ns && !j->dry ? j->stopped_at : r->last_done;
+    uint64_t seen = j->area_at < j->end ? j->area_at : j->end;  /* failed operations too */
 
     r->begin = r->windowed ? j->begin : r->first_submit;
     r->end = r->windowed ? (stop < j->end ? stop : j->end) : r->last_done;
-    if (r->end > r->begin)
-        r->depth_mean = j->area / (double)(r->end - r->begin);
+    if (seen > r->begin)
+        r->depth_mean = j->area / (double)(seen - r->begin);
     r->user_ns = j->cpu_end.user - j->cpu_begin.user;
     r->system_ns = j->cpu_end.system - j->cpu_begin.system;
 }

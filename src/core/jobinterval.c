@@ -28,32 +28,43 @@ static int close_interval(struct job *j, uint64_t to)
     return err;
 }
 
+/* The window's end cuts the last interval short; it may come nearer while the job runs. */
+static uint64_t interval_end(const struct job *j)
+{
+    return j->rich->until < j->end ? j->rich->until : j->end;
+}
 
 int jobrich_roll(struct job *j, uint64_t now)
 {
     struct rich *r = j->rich;
-    int err = 0;
+    int err = 0, closed = 0;
 
-    while (r->series && now >= r->until && err == 0) {
-        advance(j, r->until);
-        err = close_interval(j, r->until);
+    while (r->series && r->from < j->end && now >= interval_end(j) && err == 0) {
+        advance(j, interval_end(j));
+        err = close_interval(j, interval_end(j));
         r->until += j->spec->interval_ns;
-        if (r->from >= j->end)
-            r->until = UINT64_MAX;
-        else if (r->until > j->end)
-            r->until = j->end;
+        closed = 1;
     }
-    return err;
+    return err < 0 ? err : closed;
 }
 
-/* The last interval ends with the window. */
+static bool counted(const struct rich *r)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < JOB_SIDES; i++)
+        n += r->count[i].ios + r->count[i].errors;
+    return n > 0;
+}
+
+/* The last interval ends with the window. What completed at its very end belongs to it. */
 void jobrich_finish(struct job *j)
 {
     struct rich *r = j->rich;
     uint64_t end = j->result->end;
 
-    if (r->series && end > r->from)
-        close_interval(j, end);
+    if (r->series && (end > r->from || counted(r)))
+        close_interval(j, end > r->from ? end : r->from);
     if (r->paced && j->stopping && j->left > 0)
         r->result->backlog_end = pace_backlog(&r->pace, j->stopped_at < j->end ? j->stopped_at
                                                                                : j->end - 1);

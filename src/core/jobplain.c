@@ -165,7 +165,7 @@ INLINE void issue(struct job *j, const struct engine *e, bool nop, bool each)
         return;
     now = e->now(j->rig.self);
     if (now >= j->end || j->left == 0) {
-        job_stop_issuing(j, now);
+        job_run_dry(j, now);
         return;
     }
     advance(j, now);

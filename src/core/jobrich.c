@@ -6,15 +6,6 @@
 #include "core/jobrich.h"
 #include "core/sim.h"
 
-#define SPIN_NS 30000u          /* a start nearer than this is waited for awake */
-
-static unsigned room(const struct job *j)
-{
-    unsigned flying = j->depth - j->free_count;
-
-    return j->rich->limit > flying ? j->rich->limit - flying : 0;
-}
-
 /* The hook's next operation that may start now. */
 static bool take_given(struct job *j, struct job_op *op, uint64_t now)
 {
@@ -149,7 +140,8 @@ INLINE unsigned issue_given(struct job *j, const struct engine *e, unsigned most
     uint64_t stamp = (now - j->start) & TIME_MASK;
     unsigned n = 0, writes = 0;
 
-    if (r->paced || r->later.count > 0 || j->spec->fsync_every || j->spec->number_bytes)
+    if (r->paced || r->later.count > 0 || r->ledger || j->spec->fsync_every ||
+        j->spec->number_bytes)
         return 0;
     most = most < r->given_count ? most : r->given_count;
     most = most < j->left ? most : (unsigned)j->left;
@@ -204,7 +196,7 @@ INLINE unsigned issue(struct job *j, const struct engine *e, uint64_t now)
     if (j->stopping)
         return 0;
     if (now >= j->end || exhausted(j)) {
-        job_stop_issuing(j, now);
+        job_run_dry(j, now);
         return 0;
     }
     if (r->paced)
@@ -334,8 +326,11 @@ INLINE int reap(struct job *j, const struct engine *e)
     unsigned n = e->ready(j->rig.self);
     uint64_t now = e->now(j->rig.self);
     int err = jobrich_roll(j, now);
-    bool counts = look_at_window(j, now);
+    bool counts;
 
+    if (err != 0 && (err < 0 || j->rich->virtual))
+        return err;             /* what is there is taken in the next round, at the same time */
+    counts = look_at_window(j, now);
     if (simple(j))
         reap_simple(j, e, n, now, counts);
     else
@@ -347,33 +342,6 @@ INLINE int reap(struct job *j, const struct engine *e)
     if (n)
         e->consume(j->rig.self, n);
     return err;
-}
-
-static uint64_t until(uint64_t limit, uint64_t at, uint64_t now)
-{
-    uint64_t ns = at > now ? at - now : 0;
-
-    return ns < limit ? ns : limit;
-}
-
-/* How long nothing but a completion needs attention. */
-static uint64_t quiet(const struct job *j, uint64_t now)
-{
-    const struct rich *r = j->rich;
-    uint64_t ns = ENGINE_WAIT_NS;
-    bool ready = !j->stopping && room(j) > 0 && !r->holds;
-
-    if (r->paced && ready)
-        ns = until(ns, r->pace.next, now);
-    if (r->later.count > 0 && ready)
-        ns = until(ns, r->later.heap[0].at, now);
-    if (!r->virtual && ns < ENGINE_WAIT_NS)
-        ns = ns > SPIN_NS ? ns - SPIN_NS / 2 : 0;
-    if (!j->stopping)
-        ns = until(ns, j->end, now);
-    if (r->series && r->until > now)
-        ns = until(ns, r->until, now);
-    return ns;
 }
 
 /* Hand over what was issued, timed, in an open loop. */
@@ -407,9 +375,11 @@ INLINE int round_of(struct job *j, const struct engine *e, struct job_live *live
     struct rich *r = j->rich;
     uint64_t now = e->now(j->rig.self);
     unsigned n;
-    int err = 0;
+    int err = jobrich_roll(j, now);
 
     r->told_count = 0;
+    if (err != 0 && (err < 0 || r->virtual))
+        return err;             /* whoever watches the intervals acts before the clock goes on */
     if (__builtin_expect(atomic_load_explicit(&live->stop, memory_order_relaxed), 0))
         job_stop_issuing(j, now);
     if (atomic_load_explicit(&live->changes, memory_order_relaxed) != r->changes)
@@ -421,7 +391,7 @@ INLINE int round_of(struct job *j, const struct engine *e, struct job_live *live
         err = submit_now(j, e, n, now);
     if (!failed(err) && !(r->hooked && n == 0 && j->free_count == j->depth && !r->later.count &&
                           !r->paced))
-        err = e->submit(j->rig.self, wait_for(j), quiet(j, now));
+        err = e->submit(j->rig.self, wait_for(j), jobrich_quiet(j, now));
     if (failed(err))
         return err;
     err = reap(j, e);

@@ -48,7 +48,18 @@ void jobverify_done(struct job *j, unsigned slot, int res);
 /* Take over what the script's thread has changed. */
 void jobrich_control(struct job *j, struct job_live *live, uint64_t now);
 
-/* Close the intervals that have ended by now. 0 or -ENOMEM. */
+/* How long nothing but a completion needs attention, ns. */
+uint64_t jobrich_quiet(const struct job *j, uint64_t now);
+
+/* Operations that may be started now. */
+static inline unsigned room(const struct job *j)
+{
+    unsigned flying = j->depth - j->free_count;
+
+    return j->rich->limit > flying ? j->rich->limit - flying : 0;
+}
+
+/* Close the intervals that have ended by now. 1 if there were any, 0 or -ENOMEM. */
 int jobrich_roll(struct job *j, uint64_t now);
 
 #endif

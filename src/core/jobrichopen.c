@@ -80,8 +80,6 @@ void jobrich_start(struct job *j)
         r->count = j->result->side;
     r->from = j->begin;
     r->until = j->begin + j->spec->interval_ns;
-    if (r->until > j->end)
-        r->until = j->end;
     if (r->paced)
         pace_start(&r->pace, j->start, j->spec->load.bs);
 }

@@ -47,6 +47,7 @@ struct job {
     unsigned since_sync;
     bool stopping, began, ended, closed, nop;
     uint64_t stopped_at;
+    bool dry;                   /* stopped before its time for want of operations */
     uint64_t area_at;           /* up to where depth x time has been summed */
     double area;
     uint64_t done_ios, done_bytes;      /* whole run, for the live view */
@@ -65,7 +66,11 @@ struct job {
 
 void job_begin_window(struct job *j);
 void job_end_window(struct job *j);
+
+/* No more operations: because the job was told to end or met an error, and then its window ends
+ * here too; or because its time is up or it has no more, and then what is in flight counts. */
 void job_stop_issuing(struct job *j, uint64_t now);
+void job_run_dry(struct job *j, uint64_t now);
 void job_note_error(struct job *j, uint64_t tag, int res, uint64_t now);
 void job_publish(struct job *j, struct job_live *live);
 

@@ -226,5 +226,6 @@ uint64_t sim_state_begin(struct sim_state *s, int *res, const struct io_req *q, 
             ns += (uint64_t)(((unsigned __int128)bytes * SECOND + d->bandwidth / 2) /
                              d->bandwidth);
     }
-    return t ? t->time : ns;
+    ns = t ? t->time : ns;
+    return ns ? ns : 1;                 /* else a closed loop would stand still for ever */
 }

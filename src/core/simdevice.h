@@ -6,7 +6,7 @@
  *
  * An operation's time on a channel is service + seek + bytes / bandwidth: seek when it does not
  * begin where the channel's last one ended. A hit in the cache takes only the cache's service. A
- * stalled operation takes the stall's time instead of all that.
+ * stalled operation takes the stall's time instead of all that. The shortest time is 1 ns.
  */
 #ifndef IOLUA_CORE_SIMDEVICE_H
 #define IOLUA_CORE_SIMDEVICE_H

@@ -63,6 +63,14 @@ t.case("operations that think start later, others meanwhile", function()
   t.equal(r.read.ios, 100)
 end)
 
+t.case("operations may think under a rate, and the clock goes on", function()
+  -- Due at 0, 10, 20 ... ms; each starts 4 ms later than it was asked for, when it was due.
+  local r = job { iodepth = 4, number_ios = 10, rate_iops = 100,
+    next = function() return 0, nil, nil, 4000000 end }
+  t.equal(r.read.ios, 10)
+  t.ok(r.elapsed_ns >= 91000000 and r.elapsed_ns <= 110000000, r.elapsed_ns)
+end)
+
 t.case("io tells the worker who it is and draws for it", function()
   local who = iolua.array(8)
   local d = device { size = "8m" }

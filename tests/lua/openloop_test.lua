@@ -130,6 +130,36 @@ t.case("intervals add up to the whole, also short ones", function()
   end
 end)
 
+t.case("intervals of several workers have the depth that there was", function()
+  local d = iolua.sim.device { channels = 2, service = "7ms", size = "1g" }
+  local r = assert(iolua.job { target = d, rw = "randread", iodepth = 1, numjobs = 2,
+    runtime = "1s", interval = "10ms" })
+  for _, p in ipairs(r.intervals) do t.near(p.depth_mean, 2, 1e-9) end
+  t.near(r.depth_mean, 2, 1e-9)
+end)
+
+t.case("a job that is stopped is rated up to that moment", function()
+  local d = iolua.sim.device { service = "1ms", size = "1g" }
+  local r = assert(iolua.job { target = d, rw = "randread", iodepth = 8, runtime = "10s",
+    interval = "1s", on_interval = function(sample)
+      if sample.index == 2 then sample:stop() end
+    end })
+  t.equal(r.elapsed_ns, 2000000000)
+  t.equal(r.read.ios, 1999)             -- 1, 2 ... 1999 ms: the eight in flight do not count
+  t.equal(r.read.iops, 999.5)
+end)
+
+t.case("a job with a runtime that runs out of operations counts them all", function()
+  local d = iolua.sim.device { service = "1ms", size = "1g" }
+  local r = assert(iolua.job { target = d, rw = "randread", iodepth = 8, runtime = "10s",
+    number_ios = 1000, interval = "100ms" })
+  t.equal(r.read.ios, 1000)
+  t.equal(r.elapsed_ns, 1000000000)
+  local sum = 0
+  for _, p in ipairs(r.intervals) do sum = sum + (p.read and p.read.ios or 0) end
+  t.equal(sum, 1000)
+end)
+
 t.case("on_interval changes rate and mix, and stops the job, at that very moment", function()
   local d = iolua.sim.device { service = "1ms", size = "1g" }
   local n = 0
