@@ -1,51 +1,66 @@
--- Question: does it matter which CPU submits, queues and completes?
--- Needs:    nothing (a scratch file of its own), or a file or disk to read.   Takes: about a
---           minute by default; --runtime 30s --ramp 10s --replicates 8 for a finding.
--- Shows:    the 18 rows of 2008 (A: where the application runs; Q: where requests are queued;
---           C: where completions are handled; X: another CPU, I: the interrupt's CPU), rq_affinity
---           0 and 1, and whether the rows differ by more than A/A and replicates do.
+-- Question: does the distance between submitting, interrupt and completing CPU cost CPU time or
+--           tail latency? (--view 2008: does it matter which CPU submits, queues and completes?)
+-- Needs:    nothing (a scratch file of its own), or a file or disk to read. As root on a block
+--           device that is named, rq_affinity is set and the interrupt held, and both put back.
+-- Takes:    under a minute on two CPUs; --runtime 30s --ramp 10s --replicates 8 for a finding.
+-- Shows:    for each load and mode of submission: latencies, rates and CPU time by distance and
+--           rq_affinity, who did the work, and verdicts; or the 18 rows of 2008.
 local iolua = require "iolua"
+local control = require "affinity.control"
 local place = require "affinity.place"
-local rows = require "affinity.rows"
-local view = require "affinity.view"
+local witness = require "affinity.witness"
 
 local opt = iolua.options {
   "Does it matter which CPU submits, queues and completes?",
+  view = { choices = { "2008" }, default = "2008",
+    help = "distance x rq_affinity x mode, or the 18 rows of the table of 2008" },
   target = { type = "path", list = true,
     help = "file or disk, or several; default: a scratch file" },
   size = { type = "size", default = "256m", help = "of the scratch file" },
-  runtime = { type = "duration", default = "1s", help = "time measured in each run" },
-  ramp = { type = "duration", default = "200ms", help = "time before it, not counted" },
+  runtime = { type = "duration",
+    help = "time measured in each run (default: 500ms; 1s with --view 2008)" },
+  ramp = { type = "duration",
+    help = "time before it, not counted (default: a fifth of the runtime)" },
   replicates = { type = "integer", default = 3, min = 1, help = "runs of each row" },
   seed = { type = "integer", default = 1, min = 0, help = "of the order and the places" },
   bs = { type = "size", default = "4k", help = "bytes an operation" },
-  iodepth = { type = "integer", default = 32, min = 1,
-    help = "operations in flight, each target" },
+  iodepth = { type = "integer", min = 1,
+    help = "operations in flight, each target (default: 32; else the depth of best IOPS)" },
   rw = { choices = { "read", "write", "randread", "randwrite", "rw", "randrw" },
-    default = "randread",
-         help = "what to do" },
+    default = "randread", help = "what to do" },
+  loads = { type = "string", list = true, default = { "single", "peak", "control" },
+    help = "of distance: one operation at a time, the best depth, 256 KiB as a control" },
+  modes = { type = "string", list = true,
+    default = { "inline", "iopoll", "sqpoll-near", "sqpoll-far" },
+    help = "of distance: who submits and who completes" },
+  set = { type = "boolean", help = "turn rq_affinity and hold the interrupt also of the disk "
+    .. "under a file; --no-set: of no disk" },
+  count = { type = "boolean", default = true, help = "count block events by CPU, where that is "
+    .. "allowed: it costs some time, in every row" },
+  irq_cpu = { type = "integer", min = 0, max = 8191,
+    help = "CPU to hold the interrupt on, where it can be moved (default: where it is)" },
   overwrite = { type = "boolean", default = false, help = "the files given may be overwritten" },
   destroy = { type = "path", help = "the disk whose data may be lost: its own path" },
-  set = { type = "boolean", default = false,
-    help = "set rq_affinity of the disk for each row, and put it back" },
-  count = { type = "boolean", default = true,
-    help = "count block events by CPU, where that is allowed: it costs some time, in every row" },
   smallest = { type = "string", default = "2%", help = "smallest difference that is of interest" },
   gates = { type = "boolean", default = true, help = "void runs that the machine disturbed" },
   experiment = true,
 }
+opt.runtime = opt.runtime or iolua.units.ns(opt.view == "2008" and "1s" or "500ms")
+opt.ramp = opt.ramp or opt.runtime // 5
+if opt.view == "2008" then opt.iodepth = opt.iodepth or 32 end
 
-local function fail(message)
-  error(setmetatable({ iolua_exit = 1, message = message },
+local function fail(message, status)
+  error(setmetatable({ iolua_exit = status or 1, message = message },
     { __tostring = function(e) return e.message end }), 0)
 end
+
+local writing = opt.rw:find("write") or opt.rw:find("rw$")
 
 local function open_targets()
   local list = {}
   for i, path in ipairs(opt.target) do
-    local writes = opt.rw:find("write") or opt.rw:find("rw$")
-    local options = { direct = true, write = writes and true or nil,
-      overwrite = writes and opt.overwrite or nil, destroy = writes and opt.destroy or nil }
+    local options = { direct = true, write = writing and true or nil,
+      overwrite = writing and opt.overwrite or nil, destroy = writing and opt.destroy or nil }
     local f, message, errno = iolua.open(path, options)
     if not f and errno == 22 then
       options.direct = nil                      -- no direct I/O there: the header says so
@@ -71,14 +86,60 @@ local _ <close> = setmetatable({}, { __close = function()
   for _, f in ipairs(targets) do f:close() end
 end })
 
-local here = place.find(targets[1] or opt.plan and iolua.scratch.folder())
-if opt.set and not (here.irq and here.rq) then
-  fail("--set needs a disk whose interrupt and rq_affinity can be read: "
-    .. tostring(here.i_why or here.rq_why))
+-- A plan makes no scratch file: it looks at the disk that would take it.
+local knobs = control.new(#targets > 0 and targets or { iolua.scratch.folder() },
+  opt.set)
+local here, misplaced = place.find(knobs, opt)
+if not here then fail(misplaced, 2) end
+local seer <close> = witness.open(targets, knobs, opt.count)
+
+-- All that the views need. `evidence` adds what was seen to a run's own.
+local session = {
+  options = opt, targets = targets, control = knobs, place = here, witness = seer,
+  question = "Does it matter which CPU submits, queues and completes?",
+  uncounted = seer.why,
+  about = { scenario = "affinity_matrix", view = opt.view, target = what,
+    placement = here:plain(), rw = opt.rw, bs_bytes = opt.bs, iodepth = opt.iodepth,
+    runtime_ns = opt.runtime, ramp_ns = opt.ramp },
+  say = function(lines)
+    for _, line in ipairs(lines) do print(line) end
+  end,
+}
+
+function session.evidence(evidence, seen, rq, against)
+  if seen.counts then
+    local n = seen.counts
+    evidence.cpus = { queue = n.queue, issue = n.issue, complete = n.complete,
+      bio_complete = n.bio_complete }
+    evidence.merges = (n.total.backmerge or 0) + (n.total.frontmerge or 0)
+  elseif seen.why then
+    evidence.not_counted = seen.why
+    session.uncounted = session.uncounted or seen.why
+  end
+  if seer.blocks then
+    evidence.device_bytes, evidence.application_bytes = seen.device_bytes, seen.own_bytes
+  end
+  evidence.changed, evidence.contradiction = knobs:changed(rq), against
 end
-local all = rows.all(here, opt.set)
-local runnable, labels = rows.runnable(all)
-local to_stdout = opt.json == "-" or opt.csv == "-"
+
+--- The standard gates, what somebody changed meanwhile and, where asked, what ran elsewhere than
+--- its label says.
+function session.gates(which)
+  if not opt.gates then return {} end
+  return {
+    function(row) return row.evidence and row.evidence.changed end,
+    which.contradictions and function(row) return row.evidence and row.evidence.contradiction end
+      or nil,
+  }
+end
+
+-- What would be written; and, for a plan, what would be changed beside the rows' own settings.
+function session.writes()
+  local list = {}
+  if not opt.target then list[1] = what
+  elseif writing then list[1] = table.concat(opt.target, ", ") end
+  return list
+end
 
 local function header()
   local u = iolua.units
@@ -86,63 +147,15 @@ local function header()
     or ", direct"
   local lines = {
     { "target", what .. direct },
-    { "load", ("%s, bs %s, iodepth %d; %s a run after %s of ramp; "
-      .. "%d replicates in randomised blocks, seed %d")
-      :format(opt.rw, u.format_size(opt.bs), opt.iodepth, u.format_ns(opt.runtime),
-        u.format_ns(opt.ramp),
+    { "load", ("%s, %s; %s a run after %s of ramp; %d replicates in randomised blocks, seed %d")
+      :format(opt.rw, opt.view == "2008" and ("bs %s, iodepth %d"):format(u.format_size(opt.bs),
+        opt.iodepth) or "see each table", u.format_ns(opt.runtime), u.format_ns(opt.ramp),
         opt.replicates, opt.seed) },
-    table.unpack(place.header(here, opt.set)),
+    table.unpack(here:header()),
   }
   local text = { "affinity matrix: does it matter which CPU submits, queues and completes?" }
   for _, line in ipairs(lines) do text[#text + 1] = ("%-8s %s"):format(line[1], line[2]) end
   return table.concat(text, "\n") .. "\n\n"
-end
-
-local counter, no_counter
-if opt.count and targets[1] then counter, no_counter = place.counter(targets) end
-here.counting = opt.count and targets[1] and (counter and "block events on the disk, by CPU"
-  or "none: " .. tostring(no_counter)) or nil
-
--- What a row needs of the disk; it comes back by itself at the end.
-local function setup(case)
-  local row = runnable[case.row]
-  if not row.rq then return true end
-  for _, f in ipairs(targets) do
-    local taken, message = iolua.settings.set(f, { rq_affinity = row.rq })
-    if not taken then return nil, message end
-  end
-  return true
-end
-
-local function job_of(row, run)
-  return iolua.job {
-    target = targets, numjobs = #targets, rw = opt.rw, bs = opt.bs, iodepth = opt.iodepth,
-    runtime = opt.runtime, ramp_time = opt.ramp, seed = run.seed, cpus = row.cpus,
-    mem = { node = row.node }, ring = row.ring, continue_on_error = true,
-  }
-end
-
--- The job, with its block events counted where they can be.
-local function counted(row, run)
-  if not counter then return nil, job_of(row, run) end
-  return counter:count(function() return job_of(row, run) end)
-end
-
-local function measure(case, _, run)
-  local row = runnable[case.row]
-  local counts, r, message = counted(row, run)
-  if not r then return nil, message end
-  local metrics = view.metrics(r)
-  if counts then view.add_counts(metrics, row, counts, here, #targets) end
-  return metrics, iolua.experiment.evidence(r)
-end
-
--- Somebody else set it meanwhile: the row is void.
-local function kept(result_row)
-  local row = runnable[result_row.levels.row]
-  if not row.rq then return nil end
-  local now = iolua.settings.get(targets[1])
-  return now and now.rq_affinity ~= row.rq and "rq_affinity was changed meanwhile" or nil
 end
 
 local function write(path, text)
@@ -154,47 +167,14 @@ local function write(path, text)
   file:close()
 end
 
-if not opt.quiet and not to_stdout then io.stdout:write(header()) end
-if opt.plan then
-  for _, row in ipairs(all) do
-    if row.status ~= "run" then print(("%-6s %s: %s"):format(row.label, row.status,
-      row.reason)) end
-  end
-end
-
--- What a row sets: of itself, and of the disk.
-local function sets(case)
-  local row = runnable[case.row]
-  local list = { row.cpus and "worker on CPU " .. row.cpus[1] or "no placement" }
-  if row.ring then list[#list + 1] = "submission thread on CPU " .. row.ring.sq_cpu end
-  if row.rq then list[#list + 1] = ("rq_affinity %d on %s"):format(row.rq, here.disk) end
-  return list
-end
-
-local function writes()
-  if not opt.target then return what end
-  return (opt.rw:find("write") or opt.rw:find("rw$")) and table.concat(opt.target, ", ") or nil
-end
-
-local result = iolua.experiment {
-  name = "affinity-matrix", question = "Does it matter which CPU submits, queues and completes?",
-  factors = { row = labels }, replicates = opt.replicates, seed = opt.seed, options = opt,
-  metrics = { "MB_per_s", "avg_latency_s", "stddev_s" }, run_time = opt.runtime + opt.ramp,
-  targets = targets, changes = sets, writes = writes, gates = opt.gates and { kept = kept }
-    or false,
-  setup = setup, measure = measure,
-}
-
-local list = view.rows(all, result)
-local sentences, comparisons = view.verdicts(all, result, opt.smallest)
-if not opt.quiet and not to_stdout then
-  io.stdout:write(view.text(list, result), "\n", table.concat(sentences, "\n"), "\n")
-end
-write(opt.json, view.json(list, result, sentences, comparisons, {
-  scenario = "affinity_matrix", target = what, placement = here, rw = opt.rw, bs_bytes = opt.bs,
-  iodepth = opt.iodepth, runtime_ns = opt.runtime, ramp_ns = opt.ramp,
-}))
-write(opt.csv, view.csv(list))
+local shown = not opt.quiet and opt.json ~= "-" and opt.csv ~= "-"
+if shown then io.stdout:write(header()) end
+if opt.plan and here.moves then session.say(knobs:plan_interrupts(here.i)) end
+local result, report = require(opt.view == "2008" and "affinity.matrix"
+  or "affinity.protocol").run(session)
+if shown then io.stdout:write(report.text) end
+write(opt.json, report.json)
+write(opt.csv, report.csv)
 if not result:measured() and not result.interrupted then
   local first = result.rows[1]
   fail("nothing was measured: " .. tostring(first and (first.error or "void: "

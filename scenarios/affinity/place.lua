@@ -1,33 +1,29 @@
--- Which CPUs X and I are on this machine, and what can be had of Q and C.
+-- Which CPUs I and X are on this machine, and what can be had of Q and C.
+--
+-- I is the CPU that takes the interrupts of the target's disk, where there is one; else a named
+-- CPU. Where completions land follows from I, the queueing CPU and rq_affinity.
 local iolua = require "iolua"
-local core = require "iolua.core"
-local trace = require "iolua.trace"
 
 local place = {}
+place.__index = place
 
 local WORDS = {
-  smt = "the other thread of I's core", cache = "other core, same last-level cache as I",
-  node = "other core, same node as I", package = "other core, same package as I",
-  machine = "other package than I",
+  smt = "the other thread of the same core", cache = "other core, same last-level cache",
+  node = "other core, same node", package = "other core, same package",
+  machine = "other package",
 }
 
-local function members(set)
-  local list = {}
-  for cpu in set:each() do list[#list + 1] = cpu end
-  return list
-end
-
--- The CPU among `set` farthest from `cpu`, leaving out `other`.
-local function far(topo, set, cpu, other)
-  local left = iolua.cpuset(set)
+-- The allowed CPU farthest from `cpu` that is not `other`.
+local function far(topo, cpu, other)
+  local left = iolua.cpuset(topo:allowed())
   if other then left = left - iolua.cpuset { other } end
   local found = topo:farthest(cpu, left)
   return found ~= cpu and found or nil
 end
 
--- The node of a CPU; nil where there is one node only.
-local function node_of(topo, cpu)
-  local nodes = topo:nodes()
+--- The node of a CPU; nil where there is one node only.
+function place:node(cpu)
+  local nodes = self.topo:nodes()
   if #nodes < 2 then return nil end
   for _, node in ipairs(nodes) do
     for member in node.cpus:each() do
@@ -36,147 +32,171 @@ local function node_of(topo, cpu)
   end
 end
 
--- Why no kernel thread can submit for us; nil where one can.
-local function no_sqpoll(cpu)
+--- Why no kernel thread can submit for us; nil where one can.
+function place.no_sqpoll(cpu)
   local r, message = iolua.job { rw = "nop", number_ios = 1, engine = "io_uring",
                                  ring = { sqpoll = true, sq_cpu = cpu } }
   return not r and (message:gsub("^job: ", "")) or nil
 end
 
-local function has(list, value)
-  for _, item in ipairs(list or {}) do
-    if item == value then return true end
+-- CPU that submits -> the one CPU its interrupts come to; and why that is not known.
+local function interrupt_cpus(path)
+  local found, message = iolua.settings.irq(path)
+  if not found then return nil, message end
+  local by_vector, by_cpu, known = {}, {}, false
+  for _, v in ipairs(found.vectors) do
+    local at = v.effective and #v.effective > 0 and v.effective or v.cpus
+    if v.io and at and #at == 1 then by_vector[v.irq] = at[1] end
+  end
+  for _, queue in ipairs(found.queues) do
+    for _, cpu in ipairs(queue.cpus or {}) do
+      by_cpu[cpu] = by_vector[queue.irq]
+      known = known or by_cpu[cpu] ~= nil
+    end
+  end
+  if not known then
+    return nil, ("where %s interrupts cannot be read, or is no single CPU"):format(found.disk)
+  end
+  return by_cpu
+end
+
+-- The interrupts' CPUs of all disks, where they agree.
+local function interrupts_of(control)
+  local all
+  for _, each in ipairs(control.disks) do
+    local by_cpu, why = interrupt_cpus(each.target)
+    if not by_cpu then return nil, why end
+    for cpu, at in pairs(all or {}) do
+      if by_cpu[cpu] ~= at then return nil, "the disks interrupt different CPUs" end
+    end
+    all = by_cpu
+  end
+  return all, control.why or "no target yet"
+end
+
+local function movable(control)
+  local found = control.may and iolua.settings.irq(control.disks[1].target)
+  for _, v in ipairs(found and found.vectors or {}) do
+    if v.io and v.managed ~= true then return true end
   end
   return false
 end
 
--- Vectors that carry I/O, each with the one CPU it goes to and the CPUs that use its queue.
-local function vectors_of(interrupts)
-  local list = {}
-  for _, v in ipairs(interrupts.vectors or {}) do
-    if v.io and v.effective and #v.effective == 1 then
-      local cpus = v.cpus
-      for _, queue in ipairs(interrupts.queues or {}) do
-        if queue.irq == v.irq then cpus = queue.cpus end
-      end
-      list[#list + 1] = { irq = v.irq, cpu = v.effective[1], cpus = cpus }
-    end
+-- I: the one asked for, the interrupt's, or the first that is allowed.
+local function choose_i(p, asked)
+  local allowed, first = {}, nil
+  for cpu in p.topo:allowed():each() do
+    allowed[cpu], first = true, first or cpu
   end
-  return list
+  p.i = asked or first
+  local own = p.by_cpu and p.by_cpu[first]
+  if not asked and own and allowed[own] then p.i = own end
+  if asked and not allowed[asked] then
+    return nil, ("--irq-cpu %d: only CPU %s may be used"):format(asked, p.allowed)
+  end
+  return true
 end
 
--- The interrupt's CPU and those that share its queue; or nil and why I is only a named CPU.
-local function interrupt(target, allowed)
-  if not target then return nil, "no target yet" end
-  local ok, found, message = pcall(iolua.settings.irq, target)
-  if not ok or not found then return nil, ok and message or tostring(found) end
-  local list, best = vectors_of(found), nil
-  if #list == 0 then return nil, "the disk has no interrupt that could be read" end
-  for _, v in ipairs(list) do
-    local usable = {}
-    for _, cpu in ipairs(allowed) do
-      if has(v.cpus, cpu) then usable[#usable + 1] = cpu end
-    end
-    if has(allowed, v.cpu) and (not best or #usable > #best.usable) then
-      best = { cpu = v.cpu, irq = v.irq, usable = usable, queues = #list }
-    end
-  end
-  if not best then
-    return nil, ("its interrupt goes to CPU %d, which may not be used here"):format(list[1].cpu)
-  end
-  return best
-end
-
--- How the disk under the target completes: rq_affinity as found, or why it is not known.
-local function completion(target)
-  if not target then return nil, "no target yet" end
-  local disk, message = core.blk.find(target)
-  if not disk then return nil, message end
-  local text, why = core.attr.read(disk.disk_sys .. "/queue/rq_affinity")
-  return tonumber(text), not text and why or nil, disk.disk
-end
-
--- I, X and the third CPU.
-local function choose(p, topo, target)
-  local allowed = topo:allowed()
-  local real, why = interrupt(target, members(allowed))
-  local among = allowed
-  if real then
-    p.i, p.irq, p.queues = real.cpu, real.irq, real.queues
-    -- With a queue for each CPU the interrupt follows the submitter: stay within one queue.
-    if real.queues > 1 then among = iolua.cpuset(real.usable) end
-  else
-    p.i, p.i_why = members(allowed)[1], why
-  end
-  p.x = far(topo, among, p.i)
-  p.third = p.x and far(topo, among, p.x, p.i)
-  if p.third == p.i then p.third = nil end
-  if p.x then
-    p.between = topo:relation(p.i, p.x)
-    p.relation = WORDS[p.between]
-  elseif real and real.queues > 1 and #allowed > 1 then
-    p.no_x = ("each CPU has a queue and an interrupt of its own: what CPU %d submits, CPU %d "
-      .. "completes"):format(p.i, p.i)
-  else
-    p.no_x = ("no other CPU to be X: only CPU %s may be used"):format(p.allowed)
-  end
-end
-
--- Do completions stay on the interrupt's CPU with rq_affinity 1, for a queueing CPU?
-local function shares(topo, a, b)
-  local relation = topo:relation(a, b)
-  return relation == "same" or relation == "smt" or relation == "cache"
-end
-
---- Everything that rows depend on.
----@param target iolua.file?
----@return table place  { i, irq, i_why, x, third, nodes, relation, no_sqpoll, rq, rq_why, disk }
-function place.find(target)
+--- Everything that rows depend on. Moves interrupts where that may be done and `plan` is not
+--- set.
+---@param control table
+---@param options { irq_cpu: integer?, plan: boolean? }
+---@return table? place
+---@return string? message
+function place.find(control, options)
   local topo = assert(iolua.topo())
-  local p = { allowed = tostring(topo:allowed()), nodes = {}, in_group = {} }
-  choose(p, topo, target)
-  for _, cpu in ipairs { p.i, p.x or p.i, p.third or p.i } do
-    p.nodes[cpu] = node_of(topo, cpu)
-    p.in_group[cpu] = shares(topo, cpu, p.i)
+  local p = setmetatable({ topo = topo, control = control, allowed = tostring(topo:allowed()) },
+    place)
+  p.by_cpu, p.i_why = interrupts_of(control)
+  local ok, message = choose_i(p, options.irq_cpu)
+  if not ok then return nil, message end
+  p.moves = movable(control)
+  if p.moves and not options.plan then
+    p.not_moved = control:hold_interrupts(p.i)
+    p.by_cpu, p.i_why = interrupts_of(control)
   end
-  if p.x then p.no_sqpoll = no_sqpoll(p.x) end
-  p.rq, p.rq_why, p.disk = completion(target)
+  if p.moves and not p.not_moved then      -- it takes effect at the next interrupt
+    p.by_cpu = p.by_cpu or {}
+    for cpu in topo:allowed():each() do p.by_cpu[cpu] = p.i end
+  end
+  p.x = far(topo, p.i)
+  p.third = p.x and far(topo, p.x, p.i)
+  p.relation = p.x and WORDS[topo:relation(p.i, p.x)]
+  p.sqpoll_why = p.x and place.no_sqpoll(p.x)
+  p.rq, p.rq_why, p.disk = control.rq, control.rq_why, control:names()
   local probe = iolua.job { rw = "nop", number_ios = 1 }
   p.engine, p.engine_note = probe and probe.engine, probe and probe.note
   return p
 end
 
---- Counters of block events on the targets' disks; or nil and why not.
----@param targets iolua.file[]
----@return table? counter
----@return string? why
-function place.counter(targets)
-  local counter, message = trace.open(targets, { punts = false }, "affinity", 1)
-  return counter, message
+--- The CPU that is interrupted for what is queued on `cpu`; nil where there is none, or it is
+--- not known.
+function place:interrupted(cpu)
+  return self.by_cpu and self.by_cpu[cpu]
+end
+
+--- Where what is queued on `cpu` completes under a value of rq_affinity; nil where that cannot
+--- be told. The kernel sends nothing inside a shared last-level cache with 1.
+---@param cpu integer
+---@param rq integer?
+---@return integer? cpu
+function place:completes(cpu, rq)
+  if rq == 2 then return cpu end
+  local irq = self:interrupted(cpu)
+  if not irq or rq == 0 then return irq end
+  if rq ~= 1 then return irq == cpu and irq or nil end
+  local relation = self.topo:relation(irq, cpu)
+  local shared = relation == "same" or relation == "smt" or relation == "cache"
+  return shared and irq or cpu
+end
+
+-- What I stands for.
+local function i_line(p)
+  if p.not_moved then return ("CPU %d, a named CPU: %s"):format(p.i, p.not_moved) end
+  if p:interrupted(p.i) == p.i then
+    return ("CPU %d, %s the interrupt of %s%s"):format(p.i, p.moves and "which is given"
+      or "which takes", p.disk, p.moves and ", held there meanwhile" or "")
+  end
+  return ("CPU %d, a named CPU: %s"):format(p.i, p.i_why or "nothing is moved")
+end
+
+local function c_line(p)
+  if p.control.may then
+    return ("set for each row: rq_affinity of %s, found %s, put back at the end"):format(p.disk,
+      tostring(p.rq))
+  end
+  local why = p.control.why and "; " .. p.control.why or ""
+  return ("as found: %s%s"):format(p.rq and ("rq_affinity %d on %s"):format(p.rq, p.disk)
+    or "rq_affinity is not known: " .. tostring(p.rq_why), p.rq and why or "")
 end
 
 --- The lines of the header: what X, I and C mean here.
----@param p table
----@param setting boolean  rq_affinity is set for each row
 ---@return table[] lines  { name, text }
-function place.header(p, setting)
+function place:header()
   local lines = {
-    { "I", p.irq and ("CPU %d: interrupt %d of %s goes there"):format(p.i, p.irq, p.disk)
-      or ("CPU %d, a named CPU: %s"):format(p.i, p.i_why) },
-    { "X", p.x and ("CPU %d: %s"):format(p.x, p.relation) or p.no_x },
-    { "Q", p.no_sqpoll and "A only: " .. p.no_sqpoll
-      or p.x and "A: the application submits; X and I: a kernel thread does (SQPOLL), "
-        .. "another mechanism" or "A only" },
-    { "C", setting and ("rq_affinity of %s is set for each row and put back"):format(p.disk)
-      or ("as found: %s"):format(p.rq and ("rq_affinity %d on %s"):format(p.rq, p.disk)
-      or "rq_affinity is not known: " .. tostring(p.rq_why)) },
+    { "I", i_line(self) },
+    { "X", self.x and (("CPU %d: %s as I"):format(self.x, self.relation):gsub(
+      "other package as I", "other package than I"))
+      or ("there is none: only CPU %s may be used"):format(self.allowed) },
+    { "Q", self.sqpoll_why and "A only: " .. self.sqpoll_why
+      or self.x and "A: the application submits; X and I: a kernel thread does (SQPOLL), "
+        .. "another mechanism"
+      or "A only" },
+    { "C", c_line(self) },
   }
-  if p.third then
-    table.insert(lines, 3, { "X (Q)", ("CPU %d, where A is X already"):format(p.third) })
+  if self.third then
+    table.insert(lines, 3, { "X (Q)", ("CPU %d, where A is X already"):format(self.third) })
   end
-  if p.counting then lines[#lines + 1] = { "counters", p.counting } end
-  if p.engine_note then lines[#lines + 1] = { "engine", p.engine_note } end
+  if self.engine_note then lines[#lines + 1] = { "engine", self.engine_note } end
   return lines
+end
+
+--- As plain values, for the JSON document.
+function place:plain()
+  return { i = self.i, x = self.x, third = self.third, relation = self.relation,
+    allowed = self.allowed, interrupt = self:interrupted(self.i), moved = self.moves,
+    rq_affinity_found = self.rq, disk = self.disk, engine = self.engine,
+    settings = self.control.may, settings_why = self.control.why }
 end
 
 return place

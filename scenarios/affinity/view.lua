@@ -1,15 +1,12 @@
 -- The published table as a view of the result, and what it allows to be said.
 local csv = require "iolua.report.csv"
 local json = require "iolua.report.json"
-local locality = require "iolua.locality"
 local stats = require "iolua.stats"
 local store = require "iolua.store"
 local text = require "iolua.report.text"
 local verdict = require "iolua.experiment.verdict"
 
 local view = {}
-
-local COUNTERS = { "q_local", "q_remote", "c_local", "c_remote" }
 
 --- The metrics of one run, of a job's result.
 ---@param r table
@@ -27,42 +24,34 @@ function view.metrics(r)
     MB_per_s = bytes > 0 and bytes / 1e6 or nil, iops = r.elapsed_ns and ios * 1e9 / r.elapsed_ns,
     avg_latency_s = mean and mean / 1e9, stddev_s = deviation and deviation / 1e9,
     p50_us = lat and lat:percentile(50) / 1e3, p99_us = lat and lat:percentile(99) / 1e3,
+    p999_us = lat and lat:percentile(99.9) / 1e3,
     cpu_ns_per_io = r.cpu and r.cpu.ns_per_io, lat = lat,
   }
 end
 
---- Counts of a run that are local to the row's CPUs, a device each; into its metrics.
----@param metrics table
----@param row table      of rows.all
----@param counts table   of trace.count
----@param here table     of place.find
----@param devices integer
-function view.add_counts(metrics, row, counts, here, devices)
-  if not row.application_cpu then return end
-  local found = locality.of(counts, { submitter = row.application_cpu,
-                                      irq = row.certain and here.i or nil })
-  for _, key in ipairs(COUNTERS) do
-    if found[key] then metrics[key] = found[key] / devices end
-  end
-end
-
--- Does a row show what its label says? Others use the disk too, so a quarter may be theirs.
-local function contradiction(row, s)
-  if not s or not s.q_local or not (row.C == "X" or row.C == "A"
-    or row.C == "I") then return nil end
-  local agrees, why = locality.check(row.label, s, 0.25)
-  return not agrees and "contradicts its label: " .. why or nil
-end
-
--- What went wrong with a row's runs, or its note.
-local function note_of(row, summary)
+-- What went wrong with a row's runs, what contradicts its label, or its note.
+local function note_of(row, summary, contradiction)
   if row.status ~= "run" then return row.status .. ": " .. row.reason end
   local parts = {}
-  parts[#parts + 1] = contradiction(row, summary)
-  parts[#parts + 1] = summary and summary.note
+  if contradiction then parts[1] = "CONTRADICTS ITS LABEL: " .. contradiction end
+  if summary and summary.note then parts[#parts + 1] = summary.note end
   parts[#parts + 1] = row.mode:match("%((SQPOLL)%)")
   parts[#parts + 1] = row.reason
   return table.concat(parts, "; ")
+end
+
+local COUNTS = { "q_local", "q_remote", "c_local", "c_remote", "c_local_submitter",
+  "c_remote_submitter" }
+
+-- By row: what contradicted it first.
+local function contradictions(result)
+  local found = {}
+  for _, run in ipairs(result.rows) do
+    local why = run.evidence and run.evidence.contradiction
+    local label = result.cases[run.case].row
+    if why and not run.void then found[label] = found[label] or why end
+  end
+  return found
 end
 
 --- The 20 rows with what was measured.
@@ -70,7 +59,7 @@ end
 ---@param result iolua.result
 ---@return table[]
 function view.rows(rows, result)
-  local by_label, list = {}, {}
+  local by_label, list, against = {}, {}, contradictions(result)
   for _, summary in ipairs(result:summary()) do by_label[summary.row] = summary end
   for i, row in ipairs(rows) do
     local s = by_label[row.label]
@@ -78,12 +67,17 @@ function view.rows(rows, result)
       A = row.A or row.label, Q = row.Q, C = row.C, label = row.label,
       status = row.status == "run" and (s and s.n > 0 and "measured" or "nothing measured")
         or row.status,
-      reason = row.reason, note = note_of(row, s), mode = row.mode, runs = s and s.n,
+      reason = row.reason, note = note_of(row, s, against[row.label]), mode = row.mode, runs = s and s.n,
       application_cpu = row.application_cpu, queueing_cpu = row.queueing_cpu,
       MB_per_s = s and s.MB_per_s, MB_per_s_half_width = s and s.MB_per_s_half_width,
       avg_latency_s = s and s.avg_latency_s, stddev_s = s and s.stddev_s,
+      rq_affinity = row.rq, completing_cpu = row.complete_cpu,
+      contradiction = against[row.label],
     }
-    for _, key in ipairs(COUNTERS) do list[i][key] = s and s[key] end
+    for _, key in ipairs(COUNTS) do
+      -- Events are whole ones: the mean of runs is told as such.
+      if s and s[key] then list[i][key] = math.floor(s[key] + 0.5) end
+    end
   end
   return list
 end
@@ -93,10 +87,12 @@ local COLUMNS = {
   { text = "|" }, { key = "MB_per_s", title = "MBPS", plus_minus = "MB_per_s_half_width" },
   { key = "avg_latency_s", title = "Avg Lat", format = "%.7f" },
   { key = "stddev_s", title = "StdDev", format = "%.7f" },
-  { text = "|" }, { key = "q_local", title = "Q-local", format = "%.1f", align = "right" },
-  { key = "q_remote", title = "Q-remote", format = "%.1f", align = "right" },
-  { text = "|" }, { key = "c_local", title = "C-local", format = "%.1f", align = "right" },
-  { key = "c_remote", title = "C-remote", format = "%.1f", align = "right" },
+  { text = "|" }, { key = "q_local", title = "Q-local", align = "right" },
+  { key = "q_remote", title = "Q-remote", align = "right" },
+  { text = "|" }, { key = "c_local", title = "C-local", align = "right" },
+  { key = "c_remote", title = "C-remote", align = "right" },
+  { key = "c_local_submitter", title = "at A", align = "right" },
+  { key = "c_remote_submitter", title = "not at A", align = "right" },
   { text = "|" }, { key = "note", align = "left" },
 }
 
@@ -111,8 +107,8 @@ end
 
 local CSV = {}
 for _, key in ipairs { "A", "Q", "C", "MB_per_s", "avg_latency_s", "stddev_s", "q_local",
-  "q_remote",
-                       "c_local", "c_remote", "runs", "MB_per_s_half_width", "status", "note" } do
+  "q_remote", "c_local", "c_remote", "c_local_submitter", "c_remote_submitter", "rq_affinity",
+  "runs", "MB_per_s_half_width", "status", "note" } do
   CSV[#CSV + 1] = { key = key }
 end
 
