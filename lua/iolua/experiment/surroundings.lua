@@ -52,7 +52,8 @@ function surroundings.disk(target)
   local found, message = core.blk.find(type(target) == "table" and path or target)
   if not found then return { path = path, unknown = message } end
   local known, disk = pcall(function() return require("iolua.device").find(path) end)
-  local mapped, dm = pcall(function() return require("iolua.dm").table(found.name) end)
+  local volume = text_of(found.disk_sys .. "/dm/name")
+  local mapped, dm = pcall(function() return volume and core.dm.table(volume) end)
   return {
     path = path, disk = found.disk, name = found.name, bytes = found.bytes,
     about = known and type(disk) == "table" and disk or nil,
