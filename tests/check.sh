@@ -36,6 +36,7 @@ if command -v clang >/dev/null; then silent "build clang" make -s $jobs CC=clang
 else echo "build clang: skipped: clang is not installed"; add 0 0 1; fi
 if command -v luacheck >/dev/null; then silent "luacheck" luacheck -q lua scenarios tests
 else echo "luacheck: skipped: luacheck is not installed"; add 0 0 1; fi
+counted "fuzz" env SECONDS_EACH=$([ -n "$FULL" ] && echo 60 || echo 3) bash tests/fuzz/fuzz.sh
 if [ -e tests/vm/vm.mk ]; then counted "vm" make -s check-vm FULL=$FULL; fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]
