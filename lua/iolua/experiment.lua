@@ -83,8 +83,9 @@ local function cases_of(e, level)
       { order = e.order }))
     return cases, {}, names
   end
-  return caught(level + 1, pcall(design.factorial, e.factors,
+  local cases, excluded, names = caught(level + 1, pcall(design.factorial, e.factors,
     { order = e.order, exclude = e.exclude }))
+  return cases, excluded, names
 end
 
 local function prepared(options, level)

@@ -315,7 +315,7 @@ end
 ---@return true?
 ---@return string? message
 function store.save(result, dir)
-  if type(dir) ~= "string" or dir == "" then error("save: a folder's path is needed", 3) end
+  if type(dir) ~= "string" or dir == "" then error("save: a folder's path is needed", 2) end
   local s, message = store.create(dir, store.manifest(result))
   if not s then return nil, message end
   for _, row in ipairs(result.rows) do

@@ -112,6 +112,16 @@ t.case("misuse names the value and the nearest right one", function()
   t.raises('no metric "w"', r.compare, r, { metric = "w" })
   t.raises('smallest = "2"', r.compare, r, { smallest = "2" })
   t.raises("has no level 9", r.compare, r, { baseline = 9 })
+  -- The place named is the script's, not ours.
+  for _, wrong in ipairs {
+    function() iolua.experiment { name = "x", factors = { x = {} }, measure = measure } end,
+    function() iolua.experiment { name = "x", measure = measure } end,
+    function() r:compare { factr = "x" } end,
+    function() r:plot { x = "y", file = "/nowhere/plot" } end,
+    function() r:percentile(101) end,
+  } do
+    t.contains(select(2, pcall(wrong)), "experiment_test.lua:")
+  end
 end)
 
 t.case("one run an arm: cannot tell", function()

@@ -141,6 +141,9 @@ end)
 t.case("devices without noise: any difference is real, none is equivalent", function()
   t.equal(compare({ { 5, 5, 5 }, { 6, 6, 6 } }).arms[1].verdict, "faster")
   t.equal(compare({ { 5, 5, 5 }, { 5, 5, 5 } }, { smallest = 1 }).arms[1].verdict, "equivalent")
+  local c = compare { { 5, 5, 5 }, { 5, 5, 5 } }
+  t.equal(c.arms[1].words, "equivalent (the same in every block)")
+  t.contains(c.sentence, "arm 2 is the same as arm 1 in every block")
 end)
 
 t.case("blocks that a void or failed run left incomplete are left out", function()

@@ -120,7 +120,7 @@ local function arms_of(self, factor, within)
 end
 
 local function misuse(text, ...)
-  error(("compare: " .. text):format(...), 3)
+  error(("compare: " .. text):format(...), 4)
 end
 
 local function check_compare(self, o)

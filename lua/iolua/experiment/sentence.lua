@@ -54,6 +54,10 @@ local function untold(arms, result, others)
 end
 
 local function same(arms, result, others)
+  if not result.smallest_percent then
+    return ("%s %s the same as %s in every block"):format(#arms == 1 and arms[1].label
+      or ("%d arms"):format(#arms), #arms == 1 and "is" or "are", result.baseline)
+  end
   local within = verdict.percent(result.smallest_percent, true):gsub("%.0+ ", " ")
   local who = #arms == 1 and arms[1].label or others and ("%d others"):format(#arms)
     or ("all %d others"):format(#arms)

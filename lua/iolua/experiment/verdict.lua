@@ -84,6 +84,7 @@ local function arm_of(label, c, summary, base_mean)
     end
     -- No spread at all: what differs differs surely (devices in virtual time).
     if not c.p then result.p = c.difference == 0 and 1.0 or 0.0 end
+    result.same = c.se == 0 and c.difference == 0 or nil
   end
   return result
 end
@@ -119,12 +120,13 @@ local function could_see(arm, base_mean, tests, smallest)
   local spread = arm.spread
   arm.spread = nil
   if not spread or not base_mean or base_mean == 0 then return end
+  if spread.sd == 0 then return end
   local scale = 100 / math.abs(base_mean)
   local plan = { confidence = 1 - ALPHA / math.max(1, tests), power = POWER, sd = spread.sd,
                  n = spread.n, n1 = spread.n1, n2 = spread.n2 }
   local seen = stats.minimum_detectable(plan)
   arm.could_have_seen_percent = seen and seen * scale
-  if not smallest or spread.sd == 0 then return end
+  if not smallest then return end
   local needed = stats.replicates { sd = spread.sd, difference = smallest / scale,
     confidence = plan.confidence, power = POWER, paired = spread.n ~= nil }
   arm.more_blocks = needed and math.max(0, needed - (spread.n or math.min(spread.n1, spread.n2)))
@@ -133,7 +135,7 @@ end
 local function judge(arm, result)
   if result.cannot_matter then return "cannot matter here" end
   if result.aa and result.aa.differs then return "inconclusive" end
-  if arm.p_equivalent and arm.p_equivalent < ALPHA then return "equivalent" end
+  if arm.same or arm.p_equivalent and arm.p_equivalent < ALPHA then return "equivalent" end
   if arm.p_corrected and arm.p_corrected < ALPHA then
     return (arm.difference > 0) == (result.better == "higher") and "faster" or "slower"
   end
@@ -145,6 +147,7 @@ end
 ---@param result table  of compare
 ---@return string
 function verdict.words(arm, result)
+  if arm.same then return "equivalent (the same in every block)" end
   if arm.verdict == "equivalent" then
     return ("equivalent (within %s)"):format(percent(result.smallest_percent,
       true):gsub("%.0+ ", " "))

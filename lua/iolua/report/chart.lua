@@ -107,10 +107,11 @@ end
 ---@param result iolua.result
 ---@param options? { x: string, y: string, series: string, title: string }  default: the first
 ---  factor, the first metric, the second factor
+---@param fault? integer  whose fault a wrong name is, as in error(): 1 the caller (default)
 ---@return table chart
-function chart.of(result, options)
+function chart.of(result, options, fault)
   local o = options or {}
-  check(result, o, 2)
+  check(result, o, (fault or 1) + 1)
   local x = o.x or result.factors[1]
   local by = o.series
   if by == nil and not o.x and result.factors[2] then by = result.factors[2] end

@@ -151,7 +151,7 @@ function plot.plot(result, options)
     io.stdout:write(plot.text(result, o.y))
     return result
   end
-  local written, message = plot.files(chart.of(result, o), o.file)
+  local written, message = plot.files(chart.of(result, o, 2), o.file)
   if not written then return nil, message end
   return result, message
 end
