@@ -50,6 +50,9 @@ static int short_option(struct args *a, int *i, char *message, size_t len)
     case 'i':
         a->interactive = a->version = true;
         break;
+    case 'h':
+        a->help = true;
+        break;
     case 'v':
         a->version = true;
         break;

@@ -37,7 +37,7 @@ static const char usage[] =
     "  --machine file run on the machine that file describes, in virtual time\n"
     "  --doctor       say what works on this machine, and why not\n"
     "  --restore      undo what a killed run left behind\n"
-    "  --help         show this text\n"
+    "  -h, --help     show this text\n"
     "Commands: iolua report | compare | fio | help | new [args]\n"
     "A script lists its own options: iolua script.lua --help\n";
 

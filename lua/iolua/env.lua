@@ -243,6 +243,9 @@ end
 ---@param options? { root: string }  root is put before every path, for tests
 ---@return table environment  with `unreadable`, an array of { path =, reason = }
 function env.read(options)
+  if options ~= nil and type(options) ~= "table" then
+    error(("env.read: options must be a table, not %s"):format(type(options)), 2)
+  end
   local r = reader(options and options.root)
   local release = r:first("/etc/os-release", "/usr/lib/os-release") or ""
   local found = {

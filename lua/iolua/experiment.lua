@@ -62,11 +62,22 @@ local function caught(level, ok, ...)
   error("experiment: " .. tostring((...)):gsub("^[^:]+:%d+: ", ""), level + 1)
 end
 
--- Command line options that the experiment itself obeys.
-local function from_options(e, given)
+local OBEYED = { "save", "resume", "plan", "quiet" }
+
+-- Command line options that the experiment itself obeys. What was asked for and does not reach
+-- it is an error: a --plan without effect would write.
+local function from_options(e, given, level)
   local o = e.options or {}
-  for _, name in ipairs { "save", "resume", "plan", "quiet" } do
+  for _, name in ipairs(OBEYED) do
     if given[name] == nil and o[name] ~= nil then e[name] = o[name] end
+  end
+  local declared = package.loaded["iolua.options"]
+  local asked = declared and declared.experiment or {}
+  for _, name in ipairs(OBEYED) do
+    if asked[name] and not e[name] and given[name] == nil then
+      error(("experiment: --%s does not reach it: options = what iolua.options gave is missing")
+        :format(name), level + 1)
+    end
   end
 end
 
@@ -90,7 +101,7 @@ end
 
 local function prepared(options, level)
   local e = schema.check(OPTIONS, options, level + 1, "experiment")
-  from_options(e, options)
+  from_options(e, options, level + 1)
   choose_seed(e)
   e.gates = gates.of(e.gates, level + 1)
   e.cases, e.excluded, e.names = cases_of(e, level + 1)

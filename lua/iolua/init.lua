@@ -14,7 +14,7 @@ local PARTS = {
   show = "iolua.show",
   -- Files, buffers and what was measured.
   open = "iolua.open",
-  buffer = { "iolua.core", "buf", "new" },
+  buffer = "iolua.buffer",
   hist = { "iolua.core", "hist", "new" },
   fs = "iolua.fs",
   device = "iolua.device",

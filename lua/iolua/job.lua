@@ -26,9 +26,10 @@ local function open_options(o)
 end
 
 -- Targets of the options as a list: what was open already, and what is opened here from paths.
-local function open_targets(o, opened)
+local function open_targets(o, opened, level)
   local given, targets = o.target, {}
   if type(given) ~= "table" or getmetatable(given) then given = { given } end
+  check.given(o, given, level + 1)
   for i, target in ipairs(given) do
     if type(target) == "string" then
       local f, message, errno = open(target, open_options(o))
@@ -109,7 +110,7 @@ end
 function job.run(options)
   local o = check.options(options, 2)
   local opened <close> = setmetatable({}, { __close = close_all })
-  local targets, message, errno = open_targets(o, opened)
+  local targets, message, errno = open_targets(o, opened, 2)
   if not targets then return nil, message, errno end
   check.targets(o, targets, 2)
   local machine = package.loaded["iolua.machine"]

@@ -29,6 +29,10 @@ local PLACEHOLDER = {
   cpuset = "<cpus>", choice = "<word>",
 }
 
+-- The module. `experiment`: what the last declaration with experiment = true gave, so that an
+-- experiment can refuse to go on without it.
+local asked = {}
+
 -- Where the parser keeps what no option can be named like.
 local HELP, REST, NO = " help", " rest", " no "
 
@@ -78,10 +82,13 @@ end
 local function help_text(entry)
   local parts = { entry.help or "" }
   if entry.choices then
+    parts[1] = parts[1] ~= "" and parts[1] .. ":" or ""
     parts[#parts + 1] = "one of " .. shown_default(entry.choices)
   end
   if entry.required then parts[#parts + 1] = "(required)" end
-  if entry.default ~= nil and entry.default ~= false then
+  if entry.default == true then
+    parts[#parts + 1] = "(default; --no-... for not)"
+  elseif entry.default ~= nil and entry.default ~= false then
     parts[#parts + 1] = ("(default: %s)"):format(shown_default(entry.default))
   end
   return (table.concat(parts, " "):gsub("^ ", ""))
@@ -196,8 +203,11 @@ end
 ---@param args? string[]  default: the global `arg`
 ---@return table values   defaults filled in, sizes in bytes, durations in ns
 local function options(declared, args)
+  if type(declared) ~= "table" then
+    error(("options: a table name -> declaration is needed, not %s"):format(type(declared)), 3)
+  end
   args = args or rawget(_G, "arg") or {}
-  local entries = entries_of(declared, 2)
+  local entries = entries_of(declared, 3)
   local parsed = parse(args, entries, declared[1])
   local values = {}
   for _, name in ipairs(nearest.keys(entries)) do
@@ -206,7 +216,7 @@ local function options(declared, args)
     if value == nil and entry.default ~= nil then
       local message
       value, message = schema.value(entry, entry.default)
-      if message then error(("option %s: its default: %s"):format(name, message), 2) end
+      if message then error(("option %s: its default: %s"):format(name, message), 3) end
     end
     if value == nil and entry.required then
       usage(args, ("--%s is required%s"):format(name:gsub("_", "-"),
@@ -214,7 +224,8 @@ local function options(declared, args)
     end
     values[name] = value
   end
+  if declared.experiment == true then asked.experiment = values end
   return values
 end
 
-return options
+return setmetatable(asked, { __call = function(_, ...) return options(...) end })

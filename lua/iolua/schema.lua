@@ -13,8 +13,12 @@ local units = require "iolua.units"
 
 local schema = {}
 
+local SHOWN = 60        -- of a text, characters
+
 local function shown(value)
-  if type(value) == "string" then return ("%q"):format(value) end
+  if type(value) == "string" then
+    return #value > SHOWN and ("%q..."):format(value:sub(1, SHOWN)) or ("%q"):format(value)
+  end
   return tostring(value)
 end
 

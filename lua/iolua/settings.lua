@@ -17,13 +17,15 @@ local function part(name)
 end
 
 -- The device under what a caller gave: file, path, or a volume (a table with a path).
-local function find(what)
+local function find(what, level)
   if type(what) == "table" then
     local path = what.path
     if type(path) ~= "string" then
       return nil, "the volume has no device of its own: set its members with legs = true", 6
     end
     what = path
+  elseif type(what) ~= "string" and type(what) ~= "userdata" then
+    error(("settings: %s is no file, volume or path"):format(type(what)), level + 1)
   end
   return core.blk.find(what, settings.root)
 end
@@ -42,15 +44,15 @@ local function legs(device, list, seen)
 end
 
 -- The devices a call is about: itself, and its legs where they are asked for.
-local function targets(what, options)
-  local device, message, errno = find(what)
+local function targets(what, options, level)
+  local device, message, errno = find(what, level + 1)
   local list = {}
   if options.legs then
     if device then
       legs(device, list, { [device.disk_dev] = true })
     else
       for _, member in ipairs(what.members or {}) do
-        local leg, why, number = find(member)
+        local leg, why, number = find(member, level + 1)
         if not leg then return nil, why, number end
         list[#list + 1] = leg
       end
@@ -99,9 +101,7 @@ local function set_device(device, values)
   return taken, notes
 end
 
-local function set_devices(what, values, options)
-  local list, message, errno = targets(what, options)
-  if not list then return nil, message, errno end
+local function set_devices(list, values)
   local first, said
   for _, device in ipairs(list) do
     local taken, notes, number = set_device(device, values)
@@ -136,7 +136,9 @@ function settings.set(f, values, options)
     error("settings.set takes a file, path or volume and a table of values", 2)
   end
   check_names(values, device_names(), "setting of a disk")
-  return raising(2, set_devices, f, values, options or {})
+  local list, message, errno = targets(f, options or {}, 2)
+  if not list then return nil, message, errno end
+  return raising(2, set_devices, list, values)
 end
 
 --- What can be set, as it is now: of the disk under f, or of the machine.
@@ -146,7 +148,7 @@ end
 ---@return integer? errno
 function settings.get(f)
   if f == nil then return part("machine").get(settings.root) end
-  local device, message, errno = find(f)
+  local device, message, errno = find(f, 2)
   if not device then return nil, message, errno end
   return part("queue").get(device)
 end
@@ -158,7 +160,7 @@ end
 ---@return string? message
 ---@return integer? errno
 function settings.irq(f, to)
-  local device, message, errno = find(f)
+  local device, message, errno = find(f, 2)
   if not device then return nil, message, errno end
   if to == nil then return part("irq").get(device, settings.root) end
   return raising(2, part("irq").set, device, to, settings.root)
@@ -171,7 +173,7 @@ end
 ---@return string? message
 ---@return integer? errno
 function settings.irq_count(f, fn)
-  local device, message, errno = find(f)
+  local device, message, errno = find(f, 2)
   if not device then return nil, message, errno end
   return part("irq").count(device, fn, settings.root)
 end

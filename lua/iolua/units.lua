@@ -54,8 +54,11 @@ local function split(text)
   return digits:gsub("^0+(%d)", "%1"), fraction or "", suffix or rest
 end
 
+local SHOWN = 60        -- of a text, characters
+
 local function shown(value)
-  return type(value) == "string" and ("%q"):format(value) or tostring(value)
+  if type(value) ~= "string" then return tostring(value) end
+  return #value > SHOWN and ("%q..."):format(value:sub(1, SHOWN)) or ("%q"):format(value)
 end
 
 local function refused(value, what, why)

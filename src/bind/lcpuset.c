@@ -16,12 +16,32 @@ struct lcpuset {
     bool foreign;               /* of a topology that is not this machine */
 };
 
+/* Is each key of the table at arg a place in 1..n? An entry elsewhere would be left out. */
+static bool is_list(lua_State *L, int arg, lua_Integer n)
+{
+    lua_pushnil(L);
+    while (lua_next(L, arg)) {
+        lua_Integer at = lua_isinteger(L, -2) ? lua_tointeger(L, -2) : 0;
+
+        lua_pop(L, 1);
+        if (at < 1 || at > n) {
+            lua_pop(L, 1);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool read_table(lua_State *L, int arg, struct cpuset *out, char *message, size_t len)
 {
     lua_Integer n = luaL_len(L, arg);
     int ok = 1;
 
     cpuset_zero(out);
+    if (n < 0 || n > CPUSET_CPUS || !is_list(L, arg, n)) {
+        snprintf(message, len, "CPU list: a table is {0, 2, 3}: CPU numbers without keys or gaps");
+        return false;
+    }
     for (lua_Integer i = 1; ok && i <= n; i++) {
         lua_Integer cpu;
 

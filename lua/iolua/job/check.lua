@@ -86,18 +86,37 @@ function check.options(options, level)
   return o
 end
 
---- Are the targets what a job can run on?
+-- A file, volume or simulated device: those have a path or a backend, buffers have neither.
+local function is_target(value)
+  local kind = type(value)
+  return (kind == "userdata" or kind == "table" and getmetatable(value)) and value.size
+    and (value.path or value.backend) and true or false
+end
+
+--- Is there something to run on, each a thing that can be opened or is?
+---@param o table  checked options
+---@param targets any[]  as given
+---@param level integer
+function check.given(o, targets, level)
+  for i, target in pairs(targets) do
+    if math.type(i) ~= "integer" then
+      misuse(level + 1, "target: a list has no entry %q", tostring(i))
+    end
+    if type(target) ~= "string" and not is_target(target) then
+      misuse(level + 1, "target %d is %s, not a file, a path or a device", i,
+        type(target) == "userdata" and tostring(target) or "a " .. type(target))
+    end
+  end
+  if #targets == 0 and o.rw ~= "nop" then misuse(level + 1, "rw = %q needs a target", o.rw) end
+end
+
+--- Can a job run on these targets together?
 ---@param o table  checked options
 ---@param targets table  opened
 ---@param level integer
 function check.targets(o, targets, level)
-  if #targets == 0 and o.rw ~= "nop" then misuse(level + 1, "rw = %q needs a target", o.rw) end
   local simulated = 0
-  for i, target in ipairs(targets) do
-    local class = getmetatable(target)
-    if type(target) ~= "userdata" and not (class and target.size) then
-      misuse(level + 1, "target %d is a %s, not a file, a path or a device", i, type(target))
-    end
+  for _, target in ipairs(targets) do
     simulated = simulated + (type(target) == "table" and target.simulated and 1 or 0)
   end
   if simulated > 0 and simulated < #targets then

@@ -19,8 +19,8 @@ local function region(o, target)
   if target.type and target:type() == "char" then whole = o.offset + CHAR_REGION end
   if o.size then return o.offset, o.size end
   if whole <= o.offset then
-    return failure("%s has %d bytes: nothing from offset %d on; give a size to write there",
-      target:path(), whole, o.offset)
+    return failure("%s has %d bytes: nothing from offset %d on%s", target:path(), whole, o.offset,
+      o.rw:find("write") and "; give a size to write there" or "")
   end
   return o.offset, whole - o.offset
 end

@@ -62,6 +62,11 @@ local function items_of(mix)
     if a.low ~= b.low then return a.low < b.low end
     return a.high < b.high
   end)
+  for i = 2, #items do
+    if items[i].low == items[i - 1].low and items[i].high == items[i - 1].high then
+      return nil, ("%d is named twice"):format(items[i].low)
+    end
+  end
   return items
 end
 
