@@ -66,6 +66,8 @@ t.case("120 rows, kill -9 in the 50th, resume: each once, as if nothing had happ
   torn:write('{"run":50,"blo')
   torn:close()
   t.equal(select(2, run("--resume cut", "KILL_AT=30")), 137)
+  local partial = t.run(("cd %s && env -u LUA_PATH %s report cut"):format(folder, iolua))
+  t.contains(partial, "of 120 runs; --resume cut goes on")
   output, status = run("--resume cut")
   t.equal(status, 0, output)
   local cut = rows_of("cut")

@@ -117,6 +117,7 @@ t.case("misuse names the value and the nearest right one", function()
     function() iolua.experiment { name = "x", factors = { x = {} }, measure = measure } end,
     function() iolua.experiment { name = "x", measure = measure } end,
     function() r:compare { factr = "x" } end,
+    function() r:compare { within = { y = 1 } } end,
     function() r:plot { x = "y", file = "/nowhere/plot" } end,
     function() r:percentile(101) end,
   } do

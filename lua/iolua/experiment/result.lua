@@ -138,6 +138,13 @@ local function check_compare(self, o)
   local is = false
   for _, name in ipairs(self.factors) do is = is or name == factor end
   if not is then misuse("no factor %q%s", tostring(factor), nearest.hint(factor, self.factors)) end
+  for name in pairs(o.within or {}) do
+    local known_factor = false
+    for _, each in ipairs(self.factors) do known_factor = known_factor or each == name end
+    if not known_factor then
+      misuse("within names no factor: %s%s", tostring(name), nearest.hint(name, self.factors))
+    end
+  end
   local metrics = self:metrics()
   local metric = o.metric or metrics[1]
   is = #metrics == 0

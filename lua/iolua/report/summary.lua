@@ -40,6 +40,9 @@ function summary.remarks(result)
   if result.interrupted then
     lines[#lines + 1] = ("%s after %d of %d runs"):format(result.interrupted, #result.rows,
       result.planned)
+  elseif result.planned and #result.rows < result.planned then
+    lines[#lines + 1] = ("cut short after %d of %d runs%s"):format(#result.rows, result.planned,
+      result.dir and "; --resume " .. result.dir .. " goes on" or "")
   end
   for _, line in ipairs(checks.remarks(result)) do lines[#lines + 1] = line end
   for _, out in ipairs(result.excluded or {}) do
