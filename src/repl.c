@@ -17,6 +17,8 @@
 
 #include <lauxlib.h>
 
+#define CONTROL_D '\004'
+
 struct repl {
     lua_State *L;               /* the module iolua.repl is at index `module` */
     int module;
@@ -43,6 +45,13 @@ static char *prompt(EditLine *edit)
     return of(edit)->more ? second : first;
 }
 
+static bool at_start(EditLine *edit)
+{
+    const LineInfo *line = el_line(edit);
+
+    return line->buffer == line->lastchar;
+}
+
 /* One character for the editor. A signal ends the line: the editor alone would go on. */
 static int next_char(EditLine *edit, wchar_t *out)
 {
@@ -62,6 +71,8 @@ static int next_char(EditLine *edit, wchar_t *out)
             continue;           /* the window changed its size */
         if (n <= 0)
             return (int)n;
+        if (byte == CONTROL_D && at_start(edit))
+            return 0;           /* typed while a line ran, the editor would insert it */
         used = mbrtowc(out, &byte, 1, &state);
         if (used == (size_t)-2)
             continue;

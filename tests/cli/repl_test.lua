@@ -5,15 +5,8 @@ local iolua, build = os.getenv("IOLUA"), os.getenv("IOLUA_BUILD")
 local folder = t.run("mktemp -d"):match("%S+")
 local history = folder .. "/history"
 
--- Talks to a command on a terminal; output and status of the command. The editor shows its
--- prompt just before it takes the terminal over: a ^D in between would be the terminal's.
+-- Talks to a command on a terminal; output and status of the command.
 local function talk(steps, command)
-  for i = #steps, 1, -1 do
-    if steps[i] == "send \\x04" then
-      table.insert(steps, i, "wait 150")
-      if steps[i - 1] ~= "expect > " then table.insert(steps, i, "expect > ") end
-    end
-  end
   local script = folder .. "/steps"
   local file = assert(io.open(script, "w"))
   file:write(table.concat(steps, "\n"), "\n")
@@ -29,7 +22,7 @@ end
 local function answers(name, line, want)
   t.case(name, function()
     local _, status = talk { "expect > ", "send " .. line .. "\\r", "expect " .. want,
-      "expect > ", "send \\x04" }
+      "expect > ", "leave ^D" }
     t.equal(status, 0)
   end)
 end
@@ -60,7 +53,7 @@ answers("what is possible is listed", "pr = io.std\\t", "stderr")
 
 t.case("a chunk may go over several lines, with the second prompt", function()
   local _, status = talk { "expect > ", "send for i = 1, 2 do\\r", "expect >> ",
-    "send print('i', i)\\r", "expect >> ", "send end\\r", "expect i\\x092", "send \\x04" }
+    "send print('i', i)\\r", "expect >> ", "send end\\r", "expect i\\x092", "leave ^D" }
   t.equal(status, 0)
 end)
 
@@ -68,10 +61,10 @@ t.case("the history is kept over sessions, a chunk of several lines whole", func
   os.remove(history)
   talk { "expect > ", "send print('one')\\r", "expect \none", "expect > ", "send do\\r",
     "expect >> ", "send print('two', 3)\\r", "expect >> ", "send end\\r", "expect two\\x093",
-    "expect > ", "send \\x04" }
+    "expect > ", "leave ^D" }
   local _, status = talk { "expect > ", "send \\e[A", "wait 100", "send \\r", "expect two\\x093",
     "expect > ", "send \\e[A\\e[A", "wait 100", "send \\r", "expect \none", "expect > ",
-    "send \\x04" }
+    "leave ^D" }
   t.equal(status, 0)
 end)
 
@@ -84,7 +77,7 @@ for what, text in pairs {
 } do
   t.case(("^C stops %s and gives the prompt back"):format(what), function()
     local output, status = talk { "expect > ", "send print('go' .. 'ing') " .. text .. "\\r",
-      "expect going", "wait 50", "send \\x03", "expect > ", "send 40 + 2\\r", "expect \n42", "send \\x04" }
+      "expect going", "wait 50", "send \\x03", "expect > ", "send 40 + 2\\r", "expect \n42", "leave ^D" }
     t.contains(output, "interrupted")
     t.equal(status, 0)
   end)
@@ -94,7 +87,7 @@ t.case("^C stops a line twice in one session", function()
   local _, status = talk { "expect > ", "send print('go' .. 'ing') while true do end\\r",
     "expect going", "send \\x03", "expect > ", "send print('sleep' .. 'ing') iolua.sleep('1h')\\r",
     "expect sleeping", "send \\x03", "expect > ",
-    "send 40 + 2\\r", "expect \n42", "send \\x04" }
+    "send 40 + 2\\r", "expect \n42", "leave ^D" }
   t.equal(status, 0)
 end)
 
@@ -107,13 +100,13 @@ end)
 
 t.case("^C at the prompt gives the typed line up", function()
   local _, status = talk { "expect > ", "send nonsense(", "wait 100", "send \\x03", "expect > ",
-    "send 40 + 2\\r", "expect \n42", "send \\x04" }
+    "send 40 + 2\\r", "expect \n42", "leave ^D" }
   t.equal(status, 0)
 end)
 
 t.case("^C in an unfinished chunk begins anew", function()
   local _, status = talk { "expect > ", "send do\\r", "expect >> ", "send \\x03", "expect > ",
-    "send 40 + 2\\r", "expect \n42", "send \\x04" }
+    "send 40 + 2\\r", "expect \n42", "leave ^D" }
   t.equal(status, 0)
 end)
 
@@ -132,8 +125,16 @@ t.case("^D runs the closers of fibers that still wait", function()
     "send iolua.spawn(function() local x <close> = setmetatable({}, " ..
       "{ __close = function() print('was closed') end }) iolua.sleep('1h') end) " ..
       "iolua.sleep('1ms')\\r",
-    "expect > ", "send \\x04" }
+    "expect > ", "leave ^D" }
   t.contains(output, "\nwas closed")
+  t.equal(status, 0)
+end)
+
+t.case("^D typed while a line runs leaves after it", function()
+  local output, status = talk { "expect > ",
+    "send print('go' .. 'ing') iolua.sleep('200ms') print('done', 1)\\r", "expect going",
+    "send \\x04" }
+  t.contains(output, "done\t1")
   t.equal(status, 0)
 end)
 
@@ -143,14 +144,14 @@ t.case("fibers go on while a line runs", function()
     "send f = iolua.spawn(function() while true do n = n + 1 iolua.sleep('1ms') end end)\\r",
     "expect > ", "send n\\r", "expect \n0", "expect > ",
     "send iolua.sleep('20ms') print(n > 5)\\r", "expect \ntrue",
-    "expect > ", "send f:cancel() f:join()\\r", "expect > ", "send \\x04" }
+    "expect > ", "send f:cancel() f:join()\\r", "expect > ", "leave ^D" }
   t.equal(status, 0)
 end)
 
 t.case("a pasted megabyte works", function()
   local _, status = talk { "expect > ", "send s = [[\\r", "expect >> ",
     "many 2500 " .. ("x"):rep(400) .. "\r", "send ]]\\r", "expect > ",
-    "send #s\\r", "expect \n1002500", "send \\x04" }
+    "send #s\\r", "expect \n1002500", "leave ^D" }
   t.equal(status, 0)
 end)
 
@@ -160,7 +161,7 @@ t.case("-i goes to the prompt after the script, also when it failed", function()
   file:write("y = 12 error('failed here')")
   file:close()
   local output, status = talk({ "expect failed here", "expect > ", "send y\\r", "expect \n12",
-    "expect > ", "send \\x04" }, iolua .. " -i " .. script)
+    "expect > ", "leave ^D" }, iolua .. " -i " .. script)
   t.contains(output, "failed here")
   t.equal(status, 0)
 end)

@@ -5,6 +5,7 @@
  *   expect TEXT    wait (60 s at most) until TEXT comes, after what was expected before
  *   many N TEXT    type TEXT N times
  *   wait MS        let the time pass
+ *   leave X        type ^D, again each second until the command has ended
  *   signal N       send the signal to the command
  *
  * Then it waits for the end of the command and prints all that came, and `status N` (128 + the
@@ -121,6 +122,21 @@ static int expect(const char *text)
     }
 }
 
+/* An editor that is just taking the terminal over loses a ^D. */
+static int leave(void)
+{
+    for (int i = 0; i < 20; i++) {
+        int got;
+
+        type("\004", 1);
+        while ((got = take(1000)) > 0)
+            continue;
+        if (got < 0)
+            break;
+    }
+    return 0;
+}
+
 static int step(char *line, pid_t child)
 {
     char *text = strchr(line, ' ');
@@ -140,6 +156,8 @@ static int step(char *line, pid_t child)
             take(10);
     } else if (strncmp(line, "signal ", 7) == 0) {
         kill(child, atoi(text));
+    } else if (strncmp(line, "leave ", 6) == 0) {
+        return leave();
     } else if (strncmp(line, "expect ", 7) == 0) {
         return expect(text);
     }
