@@ -10,6 +10,7 @@
 #include <wchar.h>
 
 #include "bind/lmain.h"
+#include "core/clock.h"
 #include "interrupt.h"
 #include "leave.h"
 #include "repl.h"
@@ -17,6 +18,8 @@
 
 #include <lauxlib.h>
 
+#define EARLY_NS  200000000ull          /* after the editor has begun */
+#define SIGNAL_MS 100                   /* until a signal that came is seen at the latest */
 #define CONTROL_D '\004'
 
 struct repl {
@@ -26,6 +29,7 @@ struct repl {
     EditLine *edit;             /* NULL: standard input is no terminal */
     History *history;
     char path[PATH_MAX];        /* of the history, "" for none */
+    uint64_t began;             /* ns: when the editor began the line */
     bool more;                  /* the chunk goes on: the second prompt */
     bool broken;                /* a signal came while a line was typed */
 };
@@ -52,6 +56,13 @@ static bool at_start(EditLine *edit)
     return line->buffer == line->lastchar;
 }
 
+/* Was this typed before the editor had the terminal? A ^D comes as NUL then: the terminal took
+ * it for the end of a line. */
+static bool early(const struct repl *r)
+{
+    return clock_now() - r->began < EARLY_NS;
+}
+
 /* One character for the editor. A signal ends the line: the editor alone would go on. */
 static int next_char(EditLine *edit, wchar_t *out)
 {
@@ -60,19 +71,25 @@ static int next_char(EditLine *edit, wchar_t *out)
     char byte;
 
     for (;;) {
-        ssize_t n = read(STDIN_FILENO, &byte, 1);
+        struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
         size_t used;
+        ssize_t n;
 
-        if (n < 0 && errno == EINTR && r->host->signal) {
+        if (r->host->signal) {          /* looked at between waits: it may come before one */
             r->broken = true;
             return -1;
         }
+        if (poll(&input, 1, SIGNAL_MS) <= 0)
+            continue;
+        n = read(STDIN_FILENO, &byte, 1);
         if (n < 0 && errno == EINTR)
-            continue;           /* the window changed its size */
+            continue;
         if (n <= 0)
             return (int)n;
-        if (byte == CONTROL_D && at_start(edit))
-            return 0;           /* typed while a line ran, the editor would insert it */
+        if (at_start(edit) && (byte == CONTROL_D || (byte == '\0' && early(r))))
+            return 0;
+        if (byte == '\0')
+            continue;           /* the editor would quote what comes next */
         used = mbrtowc(out, &byte, 1, &state);
         if (used == (size_t)-2)
             continue;
@@ -183,7 +200,10 @@ static bool push_line(struct repl *r)
     int count;
 
     if (r->edit) {
-        const char *text = el_gets(r->edit, &count);
+        const char *text;
+
+        r->began = clock_now();
+        text = el_gets(r->edit, &count);
 
         if (!text || count <= 0)
             return false;
