@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <wchar.h>
 
 #include "bind/lmain.h"
-#include "core/clock.h"
 #include "interrupt.h"
 #include "leave.h"
 #include "repl.h"
@@ -18,7 +18,7 @@
 
 #include <lauxlib.h>
 
-#define EARLY_NS  200000000ull          /* after the editor has begun */
+#define EARLY_MS  200                   /* after the editor has begun */
 #define SIGNAL_MS 100                   /* until a signal that came is seen at the latest */
 #define CONTROL_D '\004'
 
@@ -29,10 +29,18 @@ struct repl {
     EditLine *edit;             /* NULL: standard input is no terminal */
     History *history;
     char path[PATH_MAX];        /* of the history, "" for none */
-    uint64_t began;             /* ns: when the editor began the line */
+    long began;                 /* ms: when the editor began the line */
     bool more;                  /* the chunk goes on: the second prompt */
     bool broken;                /* a signal came while a line was typed */
 };
+
+static long now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
 
 static struct repl *of(EditLine *edit)
 {
@@ -60,7 +68,7 @@ static bool at_start(EditLine *edit)
  * it for the end of a line. */
 static bool early(const struct repl *r)
 {
-    return clock_now() - r->began < EARLY_NS;
+    return now_ms() - r->began < EARLY_MS;
 }
 
 /* One character for the editor. A signal ends the line: the editor alone would go on. */
@@ -202,7 +210,7 @@ static bool push_line(struct repl *r)
     if (r->edit) {
         const char *text;
 
-        r->began = clock_now();
+        r->began = now_ms();
         text = el_gets(r->edit, &count);
 
         if (!text || count <= 0)
