@@ -176,7 +176,8 @@ static void set_u64(lua_State *L, const char *key, uint64_t value)
     lua_setfield(L, -2, key);
 }
 
-/* volume:legs() -> { { ios =, bytes =, errors =, failed =, offset =, size =, unused = } } */
+/* volume:legs() -> { { ios =, bytes =, errors =, failed =, offset =, size =,
+ * unused = } } */
 static int lvolume_legs(lua_State *L)
 {
     struct volume *v = lvolume_check(L, 1);

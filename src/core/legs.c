@@ -210,21 +210,21 @@ static void end_part(struct legs *s, unsigned slot, unsigned i, int res)
 {
     struct legs_slot *p = &s->slots[slot];
     const struct stripe_part *part = &p->parts[i];
-    struct volume_leg *leg = &s->v->leg[part->leg];
+    struct legs_count *leg = &s->count[part->leg];
     bool mirror = s->map->kind == STRIPE_MIRROR;
 
     if (res < 0) {
         if (p->error == 0)
             p->error = res;
         if (!passing(res))
-            atomic_fetch_add_explicit(&leg->errors, 1, memory_order_relaxed);
+            leg->errors++;
         if (mirror && !passing(res) && go_on_without(s, slot, i))
             return;
     } else {
         p->good++;
         if (p->q.kind != IO_FSYNC) {
-            atomic_fetch_add_explicit(&leg->ios, 1, memory_order_relaxed);
-            atomic_fetch_add_explicit(&leg->bytes, (unsigned)res, memory_order_relaxed);
+            leg->ios++;
+            leg->bytes += (unsigned)res;
             if (__builtin_expect((uint32_t)res != part->bytes, 0))
                 note_short(s, p, part, res);
         }
@@ -323,11 +323,27 @@ static uint64_t now_any(void *self)
     return s->spec.inner->now(s->spec.self);
 }
 
+static void add(atomic_ullong *sum, uint64_t n)
+{
+    atomic_fetch_add_explicit(sum, n, memory_order_relaxed);
+}
+
+void legs_tell(struct legs *s)
+{
+    for (unsigned i = 0; i < s->map->legs; i++) {
+        add(&s->v->leg[i].ios, s->count[i].ios);
+        add(&s->v->leg[i].bytes, s->count[i].bytes);
+        add(&s->v->leg[i].errors, s->count[i].errors);
+        s->count[i] = (struct legs_count){ 0 };
+    }
+}
+
 static int close_any(void *self, uint64_t grace_ns)
 {
     struct legs *s = self;
     int err = s->spec.inner->close(s->spec.self, grace_ns);
 
+    legs_tell(s);
     if (err != -ETIME)          /* else the kernel may still read the vectors */
         legs_release(s);
     return err;

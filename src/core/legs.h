@@ -33,6 +33,9 @@ unsigned legs_parts(const struct volume *v, uint32_t bs);
 /* 0 or -ENOMEM; on failure the inner is still the caller's. */
 int legs_open(struct legs **out, const struct legs_spec *spec);
 
+/* Add what the legs did since the last time to the volume's counts; close does it too. */
+void legs_tell(struct legs *s);
+
 /* The table for legs over this inner engine: its self is a struct legs. */
 const struct engine *legs_engine(const struct engine *inner);
 

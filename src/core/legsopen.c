@@ -17,6 +17,7 @@ void legs_release(struct legs *s)
     free(s->done);
     free(s->done_slot);
     free(s->out);
+    free(s->count);
     free(s->fds);
     free(s->parts);
     free(s->vecs);
@@ -33,11 +34,12 @@ static int allocate(struct legs *s)
     s->done = calloc(depth, sizeof *s->done);
     s->done_slot = calloc(depth, sizeof *s->done_slot);
     s->out = calloc(s->map->legs, sizeof *s->out);
+    s->count = calloc(s->map->legs, sizeof *s->count);
     s->fds = calloc(s->map->legs, sizeof *s->fds);
     s->parts = calloc(depth * parts, sizeof *s->parts);
     s->vecs = calloc(depth * pieces, sizeof *s->vecs);
-    if (!s->slots || !s->free || !s->done || !s->done_slot || !s->out || !s->fds || !s->parts ||
-        !s->vecs)
+    if (!s->slots || !s->free || !s->done || !s->done_slot || !s->out || !s->count || !s->fds ||
+        !s->parts || !s->vecs)
         return -ENOMEM;
     for (unsigned i = 0; i < depth; i++) {
         s->slots[i].parts = s->parts + i * parts;

@@ -18,6 +18,11 @@ struct legs_slot {
     struct iovec *vec;
 };
 
+/* What one leg did, told to the volume at the end: no atomics in the loop. */
+struct legs_count {
+    uint64_t ios, bytes, errors;
+};
+
 struct legs {
     struct legs_spec spec;
     struct volume *v;
@@ -30,6 +35,7 @@ struct legs {
     unsigned first, done_count;
     unsigned legs_out;          /* requests that the inner engine has */
     unsigned *out;              /* the same a leg: where a mirror reads next */
+    struct legs_count *count;   /* a leg */
     int *fds;
     unsigned pending, pending_slot;     /* of the sync engine: begun in submit */
     unsigned rotor;

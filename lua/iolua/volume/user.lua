@@ -42,8 +42,8 @@ function user:map(sector)
   return leg, pos // SECTOR
 end
 
---- What the legs did so far, in jobs and in fibers: { ios, bytes, errors, failed, offset, size,
---- unused } each, bytes. `unused` is what was given and no row of chunks takes.
+--- What the legs did so far, in jobs that have ended and in fibers: { ios, bytes, errors,
+--- failed, offset, size, unused } each, bytes. `unused` is what was given and no row of chunks takes.
 ---@return table[]
 function user:legs() return self.core:legs() end
 
