@@ -12,7 +12,7 @@ local witness = require "affinity.witness"
 
 local opt = iolua.options {
   "Does it matter which CPU submits, queues and completes?",
-  view = { choices = { "2008" }, default = "2008",
+  view = { choices = { "distance", "2008" }, default = "distance",
     help = "distance x rq_affinity x mode, or the 18 rows of the table of 2008" },
   target = { type = "path", list = true,
     help = "file or disk, or several; default: a scratch file" },
@@ -33,6 +33,8 @@ local opt = iolua.options {
   modes = { type = "string", list = true,
     default = { "inline", "iopoll", "sqpoll-near", "sqpoll-far" },
     help = "of distance: who submits and who completes" },
+  aliases = { type = "boolean", default = false,
+    help = "of distance: run also cells that should be the same machine state as another" },
   set = { type = "boolean", help = "turn rq_affinity and hold the interrupt also of the disk "
     .. "under a file; --no-set: of no disk" },
   count = { type = "boolean", default = true, help = "count block events by CPU, where that is "

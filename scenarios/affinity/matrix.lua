@@ -19,7 +19,7 @@ local function measure(s, row, run)
   local o = s.options
   local ok, message = s.control:apply(row.rq)
   if not ok then return nil, message end
-  local r, seen = s.witness:watch(function()
+  local r, seen = s.witness:watch(o.bs, function()
     return iolua.job {
       target = s.targets, numjobs = #s.targets, rw = o.rw, bs = o.bs, iodepth = o.iodepth,
       runtime = o.runtime, ramp_time = o.ramp, seed = run.seed, cpus = row.cpus,

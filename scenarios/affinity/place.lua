@@ -71,7 +71,7 @@ local function interrupts_of(control)
     end
     all = by_cpu
   end
-  return all, control.why or "no target yet"
+  return all, control.rq_why or "no disk is known"
 end
 
 local function movable(control)

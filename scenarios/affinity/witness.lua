@@ -6,7 +6,11 @@ local locality = require "iolua.locality"
 local witness = {}
 witness.__index = witness
 
-local FOREIGN = 0.05            -- share of bytes that others may move before counts say nothing
+-- What others may do on the disk, as a share of the run's bytes or events, before counts say
+-- nothing.
+local FOREIGN = 0.05
+
+local function n_queued(counts) return counts.total.queue or 0 end
 
 local function number(path, pattern)
   local text = core.attr.read(path)
@@ -85,10 +89,11 @@ local function difference(after, before)
 end
 
 --- Run fn, which gives a job's result; what was seen meanwhile.
+---@param bs integer  bytes of an operation: one event each
 ---@param fn function
 ---@return table? result
 ---@return table|string seen  { counts, own_bytes, device_bytes, busy_ns, why }; or the message
-function witness:watch(fn)
+function witness:watch(bs, fn)
   local busy, own, device = busy_ns(), own_bytes(), device_bytes(self.disks)
   local r, message, counts
   if self.counter then
@@ -104,10 +109,11 @@ function witness:watch(fn)
   if counts and (not mine or mine == 0 or not all) then
     seen.counts, seen.why = nil, "which events are the run's cannot be told"
   elseif counts then
-    seen.foreign = math.max(0, all - mine) / mine
+    local others = math.max(0, n_queued(counts) - mine / bs)
+    seen.foreign = math.max(0, (all - mine) / mine, others / (mine / bs))
     if seen.foreign > FOREIGN then
       seen.counts = nil
-      seen.why = ("others moved %.0f %% as much on the same disk"):format(100 * seen.foreign)
+      seen.why = ("others did %.0f %% as much on the same disk"):format(100 * seen.foreign)
     end
   end
   return r, seen

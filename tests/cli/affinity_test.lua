@@ -27,6 +27,7 @@ local function matrix(options, before)
   local rows, order = {}, {}
   for _, row in ipairs(found and csv.rows(text) or {}) do
     local label = row.Q and ("%s %s %s"):format(row.A, row.Q, row.C) or row.A
+      or #order + 1
     rows[label], order[#order + 1] = row, label
   end
   local made, document = pcall(read, base .. ".json")
@@ -42,6 +43,26 @@ local NEVER = { "X X X", "X X A", "X A X", "X I X", "X I A", "I X X", "I A X", "
 
 local function has(id) return (select(2, t.run("command -v " .. id))) == 0 end
 local function root() return t.run("id -u"):match("^0") ~= nil end
+
+-- A loop device of 8 MiB with data, and rq_affinity 1; put back to what it was after.
+local function with_loop(name, fn)
+  if not root() then t.skip("needs root") end
+  local device = t.run(("head -c 8M /dev/urandom >%s/%s && losetup -f --show %s/%s"):format(folder,
+    name, folder, name)):match("/dev/loop%d+")
+  if not device then t.skip("no loop device to be had") end
+  local path = device:gsub("/dev/", "/sys/block/") .. "/queue/rq_affinity"
+  local before = read(path)
+  local function write(value)
+    local file = assert(io.open(path, "w"))
+    file:write(value)
+    file:close()
+  end
+  write("1")
+  local ok, err = pcall(fn, device, function() return (read(path):gsub("%s", "")) end)
+  write(before)
+  t.run("losetup -d " .. device)
+  if not ok then error(err, 0) end
+end
 
 t.case("the twenty rows come in the published order, the impossible ones unmeasured", function()
   local output, status, rows, document, order = matrix(TINY)
@@ -66,6 +87,55 @@ t.case("without counting the counters are \"-\", never 0", function()
   t.equal(rows["I A A"].q_local, nil)
   t.ok(output:find("|%s+%-%s+%-%s+|%s+%-%s+%-%s+"))
   t.contains(output, "counters: --no-count was given")
+end)
+
+local SHORT = "--runtime 30ms --ramp 0s --size 4m --replicates 2 --iodepth 4 --no-gates"
+
+t.case("the protocol runs every cell under three loads, with a duplicate in every block", function()
+  local output, status, _, document = matrix(SHORT)
+  t.equal(status, 0, output)
+  for _, load in ipairs { "single", "peak", "control" } do t.contains(output, "\n" .. load .. ": ") end
+  local count, twins = {}, 0
+  for _, run in ipairs(document.runs) do
+    local key = ("%s/%s/%d"):format(run.levels.load, run.levels.cell, run.block)
+    count[key] = (count[key] or 0) + 1
+    if run.levels.cell:find(" again$") then twins = twins + 1 end
+  end
+  for key, n in pairs(count) do t.equal(n, 1, key) end
+  t.equal(twins, 3 * 2)
+  t.equal(#document.runs, document.planned)
+  for _, row in ipairs(document.rows) do
+    if row.runs > 0 then t.ok(row.p50_us > 0 and row.p99_us >= row.p50_us, row.cell) end
+  end
+  t.equal(document.rows[1].distance, "same")
+  t.contains(output, "short form")
+end)
+
+t.case("a cell that cannot be made, or is the same as another, is left out with the reason",
+  function()
+  with_loop("cells", function(device, value)
+    local output, status, _, document = matrix(SHORT .. " --loads single --target " .. device)
+    t.equal(status, 0, output)
+    t.contains(output, "left out: iopoll same rq=0")
+    t.contains(output, "has no poll queues")
+    local rq = {}
+    for _, row in ipairs(document.rows) do
+      if row.mode == "inline" and row.distance == "same" then rq[row.rq_affinity] = row end
+    end
+    t.ok(rq[2] and rq[2].completing_cpu == rq[2].queueing_cpu)
+    if rq[2].c_local_submitter then
+      t.ok(rq[2].c_local_submitter > 0)
+      t.equal(rq[2].c_remote_submitter, 0, "rq_affinity 2 completes where it was queued")
+    end
+    t.equal(value(), "1", "put back")
+  end)
+end)
+
+t.case("a mode or load that is none ends with status 2 and the nearest", function()
+  local output, status = matrix(SHORT .. " --modes inlin")
+  t.equal(status, 2, output)
+  t.contains(output, '"inlin" is none of them; did you mean "inline"')
+  t.equal(select(2, matrix(SHORT .. " --loads few")), 2)
 end)
 
 t.case("the header says which CPUs were used and what X means; the end says what differs",
@@ -132,26 +202,6 @@ t.case("a loop device is read as a target", function()
   t.contains(output, device)
   t.equal(rows["I A A"].status, "measured")
 end)
-
--- A loop device of 8 MiB with data, and rq_affinity 1; put back to what it was after.
-local function with_loop(name, fn)
-  if not root() then t.skip("needs root") end
-  local device = t.run(("head -c 8M /dev/urandom >%s/%s && losetup -f --show %s/%s"):format(folder,
-    name, folder, name)):match("/dev/loop%d+")
-  if not device then t.skip("no loop device to be had") end
-  local path = device:gsub("/dev/", "/sys/block/") .. "/queue/rq_affinity"
-  local before = read(path)
-  local function write(value)
-    local file = assert(io.open(path, "w"))
-    file:write(value)
-    file:close()
-  end
-  write("1")
-  local ok, err = pcall(fn, device, function() return (read(path):gsub("%s", "")) end)
-  write(before)
-  t.run("losetup -d " .. device)
-  if not ok then error(err, 0) end
-end
 
 t.case("a loop device that is named gets rq_affinity for each row, and its own back", function()
   with_loop("knob", function(device, value)
@@ -234,7 +284,7 @@ end)
 
 t.case("the scratch file has no name, so nothing is left of it", function()
   local left = t.run(("ls -A %s | grep -v -e '^r[0-9]' -e '^disk$' -e '^cut$' -e '^knob$' "
-    .. "-e '^still$' -e '^killed$'"):format(folder))
+    .. "-e '^still$' -e '^killed$' -e '^cells$'"):format(folder))
   t.equal(left, "")
 end)
 
