@@ -67,6 +67,19 @@ void crew_start_job(struct worker *w, uint64_t start)
     atomic_store_explicit(&w->shown, w->job, memory_order_release);
 }
 
+static void say_failed(char *message, size_t len, const struct job_result *r, int err)
+{
+    static const char *const side[] = { "read", "write", "fsync" };
+
+    if (err == -ETIME)
+        snprintf(message, len, "%llu request%s did not come back: %s at %llu, out for over %llu s",
+                 (unsigned long long)r->stuck, r->stuck == 1 ? "" : "s", side[r->stuck_side],
+                 (unsigned long long)r->stuck_pos, JOB_GRACE_NS / CLOCK_SECOND);
+    else
+        snprintf(message, len, "engine stopped with %llu requests in flight: %s",
+                 (unsigned long long)r->stuck, strerrordesc_np(-err));
+}
+
 /* A worker's error is the engine's, unless a hook has said why. */
 void crew_finish(struct worker *w, int err)
 {
@@ -76,10 +89,7 @@ void crew_finish(struct worker *w, int err)
     if (err < 0) {
         w->err = err;
         if (w->message[0] == 0)
-            snprintf(w->message, sizeof w->message, err == -ETIME
-                     ? "%llu requests did not come back: %s" : "engine stopped with %llu "
-                     "requests in flight: %s", (unsigned long long)r->stuck,
-                     strerrordesc_np(-err));
+            say_failed(w->message, sizeof w->message, r, err);
     }
 }
 

@@ -76,12 +76,30 @@ void job_publish(struct job *j, struct job_live *live)
     atomic_store_explicit(&live->now, j->area_at, memory_order_relaxed);
 }
 
+/* Which of the requests that are out is the first by slot: slots not on the free stack. */
+static void name_stuck(struct job *j)
+{
+    static const uint8_t idle = 0xff;
+
+    for (unsigned i = 0; i < j->free_count; i++)
+        j->slots[j->free[i]].side = idle;
+    for (unsigned i = 0; i < j->depth; i++)
+        if (j->slots[i].side != idle) {
+            j->result->stuck_side = j->slots[i].side;
+            j->result->stuck_pos = j->slots[i].pos;
+            return;
+        }
+}
+
 int job_draining(struct job *j, uint64_t now)
 {
     j->result->stuck = j->depth - j->free_count;
     if (j->result->stuck == 0)
         return 0;
-    return now - j->stopped_at > JOB_GRACE_NS ? -ETIME : 1;
+    if (now - j->stopped_at <= JOB_GRACE_NS)
+        return 1;
+    name_stuck(j);
+    return -ETIME;
 }
 
 int job_step(struct job *j, struct job_live *live)

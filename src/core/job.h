@@ -64,7 +64,9 @@ struct job_result {
     int error;                  /* of the first failed operation: -errno, 0 for none */
     enum job_side error_side;
     uint64_t error_pos;
-    uint64_t stuck;             /* requests that never came back */
+    uint64_t stuck;             /* requests that never came back; one of them: */
+    enum job_side stuck_side;
+    uint64_t stuck_pos;
 };
 
 /* What other threads may look at while a job runs. */

@@ -183,6 +183,13 @@ INLINE void issue(struct job *j, const struct engine *e, bool nop, bool each)
     }
 }
 
+/* Nothing came for a while: with every slot out, nobody else looks at the time. */
+static void look_at_end(struct job *j, uint64_t now)
+{
+    if (now >= j->end)
+        job_stop_issuing(j, now);
+}
+
 INLINE int round_of(struct job *j, const struct engine *e, struct job_live *live, bool nop,
                     bool each)
 {
@@ -199,6 +206,8 @@ INLINE int round_of(struct job *j, const struct engine *e, struct job_live *live
     if (j->free_count > 0 && !j->stopping && j->wait_min > 1)
         wait = 0;               /* room for another batch first */
     err = e->submit(j->rig.self, wait, ENGINE_WAIT_NS);
+    if (__builtin_expect(err == -ETIME, 0))
+        look_at_end(j, e->now(j->rig.self));
     if (err < 0 && err != -ETIME && err != -EINTR && err != -EAGAIN)
         return err;
     reap(j, e, each);
