@@ -72,8 +72,9 @@ function sentence.of(result)
   local function said(text)
     return (("%s: %s."):format(result.metric, text))
   end
-  if #result.arms == 0 then return said("there is nothing to compare " .. result.baseline
-    .. " with") end
+  if #result.arms == 0 then
+    return said(("there is nothing to compare %s with"):format(result.baseline))
+  end
   if result.cannot_matter then return said("cannot matter here: " .. result.cannot_matter) end
   if result.aa and result.aa.differs then
     return said(("inconclusive: %s and its own duplicate differ by %s, so nothing"

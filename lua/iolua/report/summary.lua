@@ -16,13 +16,13 @@ local function title(metric) return (metric:gsub("_per_", "/"):gsub("_", " ")) e
 function summary.columns(result, metrics)
   local rows, columns, noted = result:summary(), {}, false
   for _, name in ipairs(result.factors) do
-    columns[#columns + 1] = { key = name, align = tonumber(rows[1] and rows[1][name])
-      and "right" or "left" }
+    local numeric = rows[1] and tonumber(rows[1][name])
+    columns[#columns + 1] = { key = name, align = numeric and "right" or "left" }
   end
   columns[#columns + 1] = { key = "n" }
   for _, metric in ipairs(metrics or result:metrics()) do
-    columns[#columns + 1] = { key = metric, title = title(metric), plus_minus = metric
-      .. "_half_width" }
+    columns[#columns + 1] = { key = metric, title = title(metric),
+                              plus_minus = metric .. "_half_width" }
   end
   for _, row in ipairs(rows) do noted = noted or row.note ~= nil end
   if noted then columns[#columns + 1] = { key = "note", align = "left" } end
