@@ -1,5 +1,5 @@
 -- Question: how fast are random reads, with the loop written by oneself?
--- Needs:    nothing (a scratch file), or a file or device to read.   Takes: a second.
+-- Needs:    nothing (a scratch file), or --target to read.   Takes: a second.
 -- Shows:    reads a second and their latency, from as many fibers as operations in flight.
 local iolua = require "iolua"
 local opt = iolua.options {
@@ -8,9 +8,9 @@ local opt = iolua.options {
   iodepth = { type = "integer", default = 32, min = 1, help = "fibers, each with one read" },
   reads = { type = "integer", default = 100000, min = 1, help = "in all" },
 }
-local f <close> = assert(opt.target and iolua.open(opt.target, { direct = true })
-  or not opt.target and iolua.scratch.file { size = "64m" })
-local blocks, left, latency = f:size() // 4096, opt.reads, iolua.hist()
+local open = opt.target and iolua.open or iolua.scratch.file
+local f <close> = assert(open(opt.target or { size = "64m" }))
+local blocks, left, latency = math.max(1, f:size() // 4096), opt.reads, iolua.hist()
 local now, list = require("iolua.core").clock.now, {}
 local start = now()
 for i = 1, opt.iodepth do

@@ -15,6 +15,8 @@ local fiber = {
   current = core.current,
   --- A generator as of coroutine.wrap, whose body may wait.
   wrap = core.wrap,
+  --- A list of waiting fibers: q:wait([timeout_ns]), q:wake([n = 1]) -> number woken.
+  queue = core.queue,
   --- wait_readable(fd [, timeout_ns]) -> true, or false after the time.
   wait_readable = core.wait_readable,
   --- latency(hist): record the latencies of reads and writes there, ns, from the round of the
