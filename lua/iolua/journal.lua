@@ -19,6 +19,7 @@ local KINDS = {
   attr = "iolua.attr",          -- a text file of the kernel; target: path
   tunable = "iolua.attr",       -- the same, which comes and goes with the I/O scheduler
   dm = "iolua.dm.undo",         -- a volume that was made; target: its path, old: its UUID
+  zram = "iolua.scratch.zram",  -- a disk in memory; target: its path, old: its number
   blkio = "iolua.scratch.throttle", -- a device's limit in a cgroup of version 1
   irq = "iolua.settings.irq",   -- affinity of an interrupt; target: "NUMBER NAME"
   iomax = "iolua.settings.cgroup", -- a device's line in io.max; target: "PATH MAJOR:MINOR"

@@ -49,6 +49,27 @@ t.case("loop devices go with their last user", function()
   t.equal((t.run("cat /sys/block/" .. name .. "/loop/backing_file 2>/dev/null")), "")
 end)
 
+t.case("zram disks are taken back, also from a run that was killed", function()
+  local disks, message = scratch.disks { count = 2, size = "4m", kind = "zram" }
+  if not disks then t.skip(message) end
+  local path = disks[2]
+  t.equal(iolua.dm.sectors(path), 4 * MB // 512)
+  local f = assert(iolua.open(path, { direct = true }))
+  local r = assert(iolua.job { target = f, rw = "read", bs = "64k" })
+  t.equal(r.read.bytes, 4 * MB)
+  f:close()
+  t.equal(disks:close(), true)
+  t.equal(iolua.dm.sectors(path), nil)
+  local out = t.run(os.getenv("IOLUA") .. [[ -e '
+    local d = assert(require("iolua").scratch.disks { count = 1, size = "1m", kind = "zram" })
+    print(d[1]) io.stdout:flush()
+    os.execute("kill -9 $PPID")']])
+  local left = out:match("/dev/zram%d+")
+  t.ok(iolua.dm.sectors(left), "it is left: " .. out)
+  t.run(os.getenv("IOLUA") .. " --restore")
+  t.equal(iolua.dm.sectors(left), nil)
+end)
+
 t.case("a limit is kept within 10 %, and goes with the disks", function()
   loops():close()
   local disks <close> = assert(scratch.disks { count = 1, size = "8m", bandwidth = "4MB/s" })

@@ -6,21 +6,22 @@
 local core = require "iolua.core"
 local schema = require "iolua.schema"
 local throttle = require "iolua.scratch.throttle"
+local zram = require "iolua.scratch.zram"
 local units = require "iolua.units"
 
 local OPTIONS = {
   count = { type = "integer", default = 4, min = 1, max = 64, help = "how many" },
   size = { type = "size", default = "64m", min = 4096, help = "bytes of each" },
   bandwidth = { type = "any", help = "bytes a second of each, where the kernel can limit it" },
-  kind = { type = "choice", choices = { "auto", "file", "loop" }, default = "auto",
-    help = "loop: block devices; auto: loop where that can be had" },
+  kind = { type = "choice", choices = { "auto", "file", "loop", "zram" }, default = "auto",
+    help = "loop: block devices, zram: in memory; auto: loop where that can be had" },
   folder = { type = "path", help = "where the files are" },
   fill = { type = "boolean", default = true, help = "write them once" },
   seed = { type = "integer", default = 1, min = 0, help = "of the data" },
 }
 
 ---@class iolua.scratchdisks
----@field kind "file"|"loop"
+---@field kind "file"|"loop"|"zram"
 ---@field throttled string?  how: "blkio", "io.max"
 ---@field notes string[]     why not loop, why not throttled
 local disks = {}
@@ -31,9 +32,14 @@ disks.__name = "iolua.scratchdisks"
 function disks:close()
   for _, held in ipairs(self.limits) do throttle.release(held) end
   for _, loop in ipairs(self.loops) do loop:close() end
+  local ok, message, errno = true, nil, nil
+  for _, disk in ipairs(self.zrams) do
+    local gone, why, code = zram.remove(disk)
+    if not gone then ok, message, errno = nil, why, code end
+  end
   for _, file in ipairs(self.files) do file:close() end
-  self.limits, self.loops, self.files = {}, {}, {}
-  return true
+  self.limits, self.loops, self.files, self.zrams = {}, {}, {}, {}
+  return ok, message, errno
 end
 
 disks.__close = disks.close
@@ -62,6 +68,29 @@ local function add_loops(self, o)
   return true
 end
 
+-- Written once, so that reads find data.
+local function fill(path, o, i)
+  local f <close>, message, errno = require("iolua.open")(path, { write = true, direct = true })
+  if not f then return nil, message, errno end
+  local r, why, code = require("iolua.job").run { target = f, rw = "write",
+    bs = math.min(1 << 20, o.size & -o.size), size = o.size, iodepth = 4, seed = o.seed + i - 1 }
+  if not r then return nil, why, code end
+  return true
+end
+
+local function add_zrams(self, o)
+  self.kind = "zram"
+  for i = 1, o.count do
+    local disk, message, errno = zram.add(o.size)
+    if not disk then return nil, "scratch.disks: " .. message, errno end
+    self.zrams[i], self[i] = disk, disk.path
+    local ok, why, code = true, nil, nil
+    if o.fill then ok, why, code = fill(disk.path, o, i) end
+    if not ok then return nil, "scratch.disks: " .. why, code end
+  end
+  return true
+end
+
 local function limit(self, bandwidth)
   if self.kind == "file" then
     self.notes[#self.notes + 1] = "not throttled: that needs block devices"
@@ -78,6 +107,12 @@ local function limit(self, bandwidth)
 end
 
 local function build(self, o)
+  if o.kind == "zram" then
+    local ok, message, errno = add_zrams(self, o)
+    if not ok then return nil, message, errno end
+    if o.bandwidth then limit(self, o.bandwidth) end
+    return self
+  end
   for i = 1, o.count do
     local ok, message, errno = add_file(self, o, i)
     if not ok then return nil, message, errno end
@@ -92,7 +127,7 @@ end
 
 --- Make scratch disks: an array of members for a volume, files or paths.
 ---@param options? { count: integer, size: integer|string, bandwidth: integer|string,
----  kind: "auto"|"file"|"loop", folder: string, fill: boolean, seed: integer }
+---  kind: "auto"|"file"|"loop"|"zram", folder: string, fill: boolean, seed: integer }
 ---@return iolua.scratchdisks?
 ---@return string? message
 ---@return integer? errno
@@ -105,6 +140,7 @@ return function(options)
     o.bandwidth = rate
   end
   local self = setmetatable({ kind = "file", notes = {}, files = {}, loops = {}, limits = {},
+    zrams = {},
     size = o.size, bandwidth = o.bandwidth }, disks)
   local made, message, errno = build(self, o)
   if made then return made end
