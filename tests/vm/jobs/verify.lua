@@ -1,0 +1,72 @@
+-- Verified jobs over device-mapper targets that damage, forget, refuse and stand still.
+-- timeout: 240
+local t = require "check"
+local iolua = require "iolua"
+local core = require "iolua.core"
+local volume = iolua.volume
+
+core.run.mark_errors = function() end    -- damage is made on purpose
+assert(os.execute("modprobe dm-mod && modprobe dm-flakey && modprobe loop"))
+assert(os.execute("truncate -s 4M /tmp/leg"))
+local leg = t.run("losetup -f --show /tmp/leg"):match("%S+")
+
+local function flakey(...)
+  return assert(volume.flakey { device = leg, up = "0s", down = "3600s", features = { ... },
+    write = true, direct = true })
+end
+
+local function job(target, more)
+  local options = { target = target, rw = "write", bs = "64k", iodepth = 4, verify = true, seed = 7 }
+  for key, value in pairs(more or {}) do options[key] = value end
+  return iolua.job(options)
+end
+
+t.case("a byte that dm-flakey corrupts on its way is found in every block", function()
+  local v <close> = flakey("corrupt_bio_byte", "32", "w", "1", "0")
+  local r, message, errno, partial = job(v)
+  t.equal(r, nil)
+  t.equal(errno, 84)
+  t.contains(message, "flip at 31: byte 0x00 expected, 0x01 found")
+  t.equal(partial.verify.damaged, 64)
+  for i, d in ipairs(partial.verify.damage) do
+    t.equal(d.kind, "flip")
+    t.equal(d.offset, (i - 1) * 65536 + 31)
+  end
+end)
+
+t.case("writes that dm-flakey drops are stale over older ones", function()
+  do
+    local v <close> = assert(volume.linear { device = leg, write = true, direct = true })
+    t.equal(assert(job(v)).verify.damaged, 0)
+  end
+  local v <close> = flakey("drop_writes")
+  local _, _, errno, partial = job(v)
+  t.equal(errno, 84)
+  t.equal(partial.verify.damaged, 64)
+  t.equal(partial.verify.damage[1].kind, "stale")
+end)
+
+t.case("and lost where nothing was", function()
+  assert(os.execute("dd if=/dev/zero of=/tmp/leg bs=1M count=4 conv=notrunc,fsync 2>/dev/null"))
+  assert(os.execute("blockdev --flushbufs " .. leg))
+  local v <close> = flakey("drop_writes")
+  local _, _, errno, partial = job(v)
+  t.equal(errno, 84)
+  t.equal(partial.verify.damage[1].kind, "lost")
+  t.equal(partial.verify.damage[1].offset, 0)
+end)
+
+t.case("writes that fail are errors, not damage", function()
+  local v <close> = flakey("error_writes")
+  local r = assert(job(v, { continue_on_error = true }))
+  t.equal(r.write.errors, 64)
+  t.equal(r.verify.damaged, 0)
+end)
+
+t.case("delay and a clean volume give no alarm", function()
+  local v <close> = assert(volume.delay { device = leg, delay = "5ms", write = true, direct = true })
+  local r = assert(job(v, { rw = "randrw", bs = "4k-64k", iodepth = 32, number_ios = 300 }))
+  t.equal(r.verify.damaged, 0)
+end)
+
+t.done()
