@@ -119,6 +119,17 @@ local function device_names()
   return names
 end
 
+-- A descriptor keeps the read-ahead it was opened with: on an open file the new value would be
+-- silently without effect. FADV_NORMAL takes the disk's value over, for this descriptor.
+local function follow(f, values, taken, ...)
+  local changed = values.read_ahead_kb or values.read_ahead_sectors
+  if taken and changed and type(f) == "userdata" and not f:direct() then
+    local ok, message, errno = f:advise(0, 1, "normal")
+    if not ok then return nil, "read_ahead_kb: " .. message, errno end
+  end
+  return taken, ...
+end
+
 --- Set attributes of the disk under f, or of the machine where only a table is given. Each is
 --- recorded, written and read back; what was changed comes back by itself at the end.
 ---@param f iolua.file|string|table  file, path or volume; left out for the machine
@@ -138,7 +149,7 @@ function settings.set(f, values, options)
   check_names(values, device_names(), "setting of a disk")
   local list, message, errno = targets(f, options or {}, 2)
   if not list then return nil, message, errno end
-  return raising(2, set_devices, list, values)
+  return follow(f, values, raising(2, set_devices, list, values))
 end
 
 --- What can be set, as it is now: of the disk under f, or of the machine.

@@ -85,4 +85,28 @@ t.case("mmap does one read at a time", function()
   t.raises("reads: not rw", iolua.job, { target = "/dev/null", rw = "write", engine = "mmap" })
 end)
 
+-- Bytes in the cache after 1 MiB was read in order, 16 KiB at a time, of an 8 MiB loop device
+-- that is opened with one read-ahead and set to another.
+local function cached_after(opened_kb, set_kb)
+  local image <close> = assert(core.file.scratch("/tmp", true))
+  assert(image:truncate(8 << 20))
+  local loop, message = core.disk.loop(image)
+  if not loop then t.skip("no loop device: " .. message) end
+  local _ <close> = loop
+  assert(iolua.settings.set(loop:path(), { read_ahead_kb = opened_kb }))
+  local f <close> = assert(iolua.open(loop:path()))
+  assert(iolua.settings.set(f, { read_ahead_kb = set_kb }))
+  assert(buffered.drop(f))
+  assert(iolua.job { target = f, rw = "read", bs = "16k", size = "1m", engine = "sync" })
+  local bytes = assert(core.cache.resident(f))
+  iolua.settings.restore()
+  return bytes
+end
+
+t.case("a read-ahead that is set on an open file takes effect on it", function()
+  local small, large = cached_after(4096, 128), cached_after(128, 4096)
+  t.ok(small <= (1 << 20) + 2 * 131072, ("%d bytes cached at 128 KiB"):format(small))
+  t.ok(large >= 2 << 20, ("%d bytes cached at 4096 KiB"):format(large))
+end)
+
 t.done()
