@@ -212,6 +212,17 @@ function experiment.evidence(r)
   }
 end
 
+-- The page of --html, so that every scenario has it; result:report writes it again with what
+-- the script compared.
+local function write_page(e, result)
+  local path = e.options and e.options.html
+  if not path or path == "-" then return end
+  local deliver = require "iolua.report.deliver"
+  local page = deliver.text(result, "html", deliver.comparisons(result))
+  local ok, message = require("iolua.store").write_file(path, page)
+  if not ok then fail(message) end
+end
+
 --- Run an experiment. Misuse raises; what fails in a case does not.
 ---@param options table
 ---@return iolua.result
@@ -234,6 +245,7 @@ function experiment.run(options)
     local written, message = s:finish(result)
     if not written then fail(message) end
   end
+  write_page(e, result)
   return result
 end
 

@@ -4,7 +4,8 @@
 --     "How do latency and throughput grow with depth?",
 --     target  = { type = "path", required = true, help = "file or block device to read" },
 --     runtime = { type = "duration", default = "10s", help = "time measured per depth" },
---     experiment = true,          -- adds --plan, --json, --csv, --quiet, --save, --resume
+--     experiment = true,          -- adds --plan, --json, --csv, --html, --quiet,
+--                               --save and --resume
 --   }
 --
 -- Entries are schema's. Both --name value and --name=value, _ and - alike; booleans are
@@ -19,6 +20,7 @@ local STANDARD = {
            help = "print the runs, what each sets and all that would be written; do nothing" },
   json = { type = "path", help = "write the result as JSON; - is standard output" },
   csv = { type = "path", help = "write the rows as CSV; - is standard output" },
+  html = { type = "path", help = "write one page with verdict, picture, table and machine" },
   quiet = { type = "boolean", default = false, help = "no progress and no table" },
   save = { type = "path", help = "directory to keep the result in, written run by run" },
   resume = { type = "path", help = "go on in the directory of a run that was stopped" },

@@ -70,6 +70,15 @@ t.case("--json - is one document on standard output and nothing else", function(
   t.equal(document.comparisons[1].arms[2].verdict, "faster")
 end)
 
+t.case("--html writes one page with what the script compared, verdict first", function()
+  local output, status = run("made.lua --html page.html --quiet")
+  t.equal(status, 0, output)
+  local page = read("page.html")
+  t.contains(page, "width=4 is faster than width=1 by ")
+  t.ok(page:find('class="verdict"', 1, true) < page:find("<svg", 1, true))
+  t.contains(page, "kernel.release")
+end)
+
 t.case("json+ is converted and validated by fio's own script", function()
   if not has("fio_jsonplus_clat2csv") then t.skip("fio's script is not installed") end
   local output, status = run("report first --format json+ --output fio.json")

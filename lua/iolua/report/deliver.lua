@@ -56,15 +56,25 @@ local function write(path, text)
   return require("iolua.store").write_file(path, text)
 end
 
+--- What is compared where the script says nothing: the first factor's levels, for 2 %.
+---@param result iolua.result
+---@return table[]
+function deliver.comparisons(result)
+  if #result.cases < 2 or not result:measured() then return {} end
+  local c = result:compare { smallest = "2%" }
+  return #c.arms > 0 and { c } or {}
+end
+
 --- result:report(options): what iolua.options with experiment = true asks for. The text goes
 --- to standard output unless --quiet, or another document does.
 ---@param result iolua.result
 ---@param options? table   json, csv, html: paths or "-"; quiet
----@param comparisons? table[]
+---@param comparisons? table[]  default: the levels of the first factor, where it has several
 ---@return iolua.result? result
 ---@return string? message
 function deliver.report(result, options, comparisons)
   local o = options or {}
+  comparisons = comparisons or deliver.comparisons(result)
   for _, format in ipairs { "json", "csv", "html" } do
     if o[format] then
       local ok, message = write(o[format], deliver.text(result, format, comparisons))
