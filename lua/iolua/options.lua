@@ -5,7 +5,7 @@
 --     target  = { type = "path", required = true, help = "file or block device to read" },
 --     runtime = { type = "duration", default = "10s", help = "time measured per depth" },
 --     experiment = true,          -- adds --plan, --json, --csv, --html, --quiet,
---                               --save and --resume
+--                                 -- --save and --resume
 --   }
 --
 -- Entries are schema's. Both --name value and --name=value, _ and - alike; booleans are

@@ -50,6 +50,8 @@ function surroundings.disk(target)
   local path = type(target) == "string" and target
     or type(target.path) == "function" and target:path() or tostring(target.path)
   local found, message = core.blk.find(type(target) == "table" and path or target)
+  -- A scratch file has no name, and a descriptor's number says nothing later.
+  if path:find("^/proc/%d+/fd/%d+$") then path = "a scratch file" end
   if not found then return { path = path, unknown = message } end
   local known, disk = pcall(function() return require("iolua.device").find(path) end)
   local volume = text_of(found.disk_sys .. "/dm/name")
