@@ -169,9 +169,22 @@ local function write(path, text)
   file:close()
 end
 
+-- For --plan: all that is changed outside the process.
+local function changes()
+  if not knobs.may then
+    return { "changed: nothing outside the process; " .. tostring(knobs.why or knobs.rq_why) }
+  end
+  local lines = { ("changed: rq_affinity of %s, found %s, for each run as below; put back at the "
+    .. "end"):format(knobs:names(), tostring(knobs.rq)) }
+  for _, line in ipairs(here.moves and knobs:plan_interrupts(here.i) or {}) do
+    lines[#lines + 1] = "changed: " .. line .. "; put back at the end"
+  end
+  return lines
+end
+
 local shown = not opt.quiet and opt.json ~= "-" and opt.csv ~= "-"
 if shown then io.stdout:write(header()) end
-if opt.plan and here.moves then session.say(knobs:plan_interrupts(here.i)) end
+if opt.plan then session.say(changes()) end
 local result, report = require(opt.view == "2008" and "affinity.matrix"
   or "affinity.protocol").run(session)
 if shown then io.stdout:write(report.text) end

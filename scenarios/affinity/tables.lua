@@ -38,12 +38,16 @@ end
 -- One line of a table: means over the runs that count, what became of the others.
 local function line_of(result, load, cell)
   local line = { load = load.name, mode = cell.mode, distance = cell.distance,
-    rq_affinity = cell.rq_affinity, cell = cell.name, runs = 0, bs_bytes = load.bs,
+    rq_affinity = cell.rq_affinity, cell = cell.name, twin = cell.twin, runs = 0, bs_bytes = load.bs,
     iodepth = load.iodepth, application_cpu = cell.application_cpu,
     queueing_cpu = cell.queueing_cpu, completing_cpu = cell.complete_cpu }
+  local lost, why = 0, nil
   for _, row in ipairs(runs_of(result, load, cell)) do
     if counts(row) then line.runs = line.runs + 1
-    else line.note = line.note or row.error or row.void and "void: " .. row.void end
+    else lost, why = lost + 1, why or row.error or row.void end
+  end
+  if why then
+    line.note = ("%d of %d runs lost: %s"):format(lost, lost + line.runs, why)
   end
   for _, metric in ipairs(METRICS) do
     local list = {}
@@ -94,13 +98,15 @@ end
 
 local function format_percent(value) return ("%.4g %%"):format(value) end
 
+local function shown_mode(value, line) return line.twin and value .. " again" or value end
+
 local function columns_of(load)
   local function number(key, title, places)
     return { key = key, title = title, format = places and "%." .. places .. "f" or nil,
       plus_minus = key == load.metric and key .. "_half_width" or nil, align = "right" }
   end
   return {
-    { key = "mode", align = "left" }, { key = "distance", align = "left" },
+    { key = "mode", align = "left", format = shown_mode }, { key = "distance", align = "left" },
     { key = "rq_affinity", title = "rq", align = "right" },
     { key = "cpus", title = "A>Q>C", align = "left" }, { text = "|" },
     load.metric == "MB_per_s" and number("MB_per_s", "MB/s", 1) or number("iops", "IOPS", 0),
@@ -132,7 +138,7 @@ local function words_of(line, cell, c)
   local words = cell == c.first and "baseline"
   for _, arm in ipairs(c.arms) do
     if arm.label == cell.name then
-      words = (arm.percent and verdict.percent(arm.percent) .. ", " or "") .. arm.words
+      words = (arm.percent and verdict.percent(arm.percent) .. ", " or "") .. arm.verdict
     end
   end
   if cell.twin then
@@ -184,8 +190,23 @@ for _, key in ipairs { "load", "bs_bytes", "iodepth", "mode", "distance", "rq_af
   CSV[#CSV + 1] = { key = key }
 end
 
-local function about_lines(s, result, left_out)
+-- What is bound by the device should not differ: where it does, something else did.
+local function doubts(comparisons)
+  local lines = {}
+  for _, c in ipairs(comparisons) do
+    for _, arm in ipairs(c.load == "control" and c.arms or {}) do
+      if arm.verdict == "faster" or arm.verdict == "slower" then
+        lines[#lines + 1] = ("the control differs (%s): what else was found with %s is doubtful")
+          :format(arm.label, c.mode)
+      end
+    end
+  end
+  return lines
+end
+
+local function about_lines(s, result, left_out, comparisons)
   local lines = tables.left_out(left_out)
+  table.move(doubts(comparisons), 1, #comparisons * 64, #lines + 1, lines)
   local n, why = 0, nil
   for _, row in ipairs(result.rows) do
     local reason = row.evidence and row.evidence.not_counted
@@ -231,7 +252,7 @@ function tables.report(s, result, loads, cells, left_out)
   about.comparisons, about.left_out = json.array(comparisons), json.array(left_out)
   return {
     text = table.concat(parts) .. table.concat(sentences, "\n") .. "\n\n"
-      .. table.concat(about_lines(s, result, left_out), "\n") .. "\n",
+      .. table.concat(about_lines(s, result, left_out, comparisons), "\n") .. "\n",
     csv = csv.encode(CSV, all),
     json = json.encode(store.document(result, about), { indent = true }) .. "\n",
   }
