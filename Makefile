@@ -38,6 +38,7 @@ CORE  := $(patsubst src/%.c,$(O)/%.o,$(wildcard src/core/*.c))
 BIND  := $(patsubst src/%.c,$(O)/%.o,$(wildcard src/bind/*.c))
 MAIN  := $(patsubst src/%.c,$(O)/%.o,$(wildcard src/*.c))
 CTEST := $(patsubst tests/core/%.c,$(O)/tests/%,$(wildcard tests/core/*_test.c))
+BTEST := $(patsubst tests/bind/%.c,$(O)/tests/%,$(wildcard tests/bind/*_test.c))
 CTOOL := $(patsubst tests/tools/%.c,$(O)/tests/%,$(wildcard tests/tools/*.c))
 
 all: $(O)/iolua $(O)/lua/iolua/core.so
@@ -69,11 +70,17 @@ $(O)/tests/%: tests/core/%.c tests/core/check.h $(O)/libcore.a Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(O)/libcore.a $(LIBS)
 
+# Tests of the bindings have Lua, too.
+$(BTEST): CPPFLAGS += $(LUA_CFLAGS)
+$(O)/tests/%: tests/bind/%.c tests/core/check.h $(O)/libiolua.a Makefile
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(O)/libiolua.a $(LUA_LIBS) $(LIBS)
+
 $(O)/tests/%: tests/tools/%.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< -lutil
 
-tests: all $(CTEST) $(CTOOL)
+tests: all $(CTEST) $(BTEST) $(CTOOL)
 
 # The tests of one build. T=pattern runs those whose name contains it.
 test: tests
@@ -134,6 +141,6 @@ clean:
 	rm -rf build
 
 -include tests/vm/vm.mk
--include $(CORE:.o=.d) $(BIND:.o=.d) $(MAIN:.o=.d) $(CTEST:=.d) $(CTOOL:=.d)
+-include $(CORE:.o=.d) $(BIND:.o=.d) $(MAIN:.o=.d) $(CTEST:=.d) $(BTEST:=.d) $(CTOOL:=.d)
 .PHONY: all tests test check check-full check-asan check-tsan lint bench demo deps install uninstall clean
 .DELETE_ON_ERROR:
