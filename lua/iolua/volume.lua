@@ -217,6 +217,9 @@ local function in_kernel(kind, o, members)
     open_options = { write = o.write or nil, direct = o.direct or nil } }
 end
 
+-- What the guard says of devices that are in use, hold data, or are read-only.
+local GUARDED = { [16] = true, [17] = true, [30] = true }
+
 local function make(kind, options)
   local o = schema.check(SPECS[kind], options, 3, "volume." .. kind)
   local members = members_of(kind, o.members)
@@ -226,7 +229,11 @@ local function make(kind, options)
   end
   if o.backend == "user" then return in_user_space(kind, o, members) end
   local reason = why_not_dm(members)
-  if not reason then return in_kernel(kind, o, members) end
+  if not reason then
+    local v, message, errno = in_kernel(kind, o, members)
+    if v or o.backend == "dm" or o.write or not GUARDED[errno] then return v, message, errno end
+    reason = message                    -- a table could write; reading in user space cannot
+  end
   if o.backend == "dm" then
     return nil, ("volume.%s: backend = \"dm\" cannot be had: %s"):format(kind, reason), 19
   end

@@ -2,6 +2,7 @@
 local core = require "iolua.core"
 local tables = require "iolua.dm.table"
 
+local EEXIST = 17
 local RETRY_NS = 2000000000     -- how long a removal waits for others to let go
 
 ---@class iolua.mapped
@@ -33,9 +34,12 @@ local function collect_notes(v, lines)
 end
 
 -- The record comes before the volume: what is killed in between leaves a record of nothing.
-local function record(v)
+local function record(v, path)
   local journal = require "iolua.journal"
-  local id, message, errno = journal.add { { kind = "dm", target = v.path, old = v.uuid } }
+  local id, message, errno = journal.add { { kind = "dm", target = path, old = v.uuid } }
+  if not id and errno == EEXIST then
+    message = ("%s: a volume of this name exists, made by this run"):format(path)
+  end
   if not id then return nil, message, errno end
   v.record = id
   return true
@@ -56,7 +60,7 @@ function mapped.create(o)
   made = made + 1
   local name = o.name or unique_name()
   local v = new(name, core.dm.prefix() .. made)
-  local ok, message, errno = record(v)
+  local ok, message, errno = record(v, v.path)
   if not ok then return nil, message, errno end
   ok, message, errno = core.dm.create { name = name, uuid = v.uuid, lines = o.lines,
     read_only = o.read_only, destroy = o.destroy }
@@ -156,9 +160,20 @@ end
 ---@return string? message
 ---@return integer? errno
 function mapped:rename(to)
-  local ok, message, errno = core.dm.rename(self.name, to)
+  local old = { record = self.record }
+  local path, ok, message, errno = core.dm.path(to), true, nil, nil
+  if self.record then ok, message, errno = record(self, path) end
   if not ok then return nil, message, errno end
-  self.name, self.path = to, core.dm.path(to)
+  ok, message, errno = core.dm.rename(self.name, to)
+  if not ok then
+    if old.record then
+      forget(self)
+      self.record = old.record
+    end
+    return nil, message, errno
+  end
+  forget(old)
+  self.name, self.path = to, path
   return true
 end
 
