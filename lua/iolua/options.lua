@@ -63,6 +63,11 @@ local function entries_of(declared, level)
         entries[standard] = entries[standard] or value
       end
     elseif type(name) == "string" and type(entry) == "table" then
+      local fine, why = schema.entry(entry)
+      if fine and (name == "help" or not name:find("^%a[%w_]*$")) then
+        fine, why = nil, "no name for an option: letters, digits and _, and not help"
+      end
+      if not fine then error(("option %s: %s"):format(name, why), level + 1) end
       entries[name] = entry
     elseif name ~= 1 or type(entry) ~= "string" then
       error(("option %s: its declaration must be a table, not %s"):format(tostring(name),

@@ -135,6 +135,30 @@ local function converter(kind)
     nearest.hint(kind, nearest.keys(convert))), 0)
 end
 
+local ENTRY = { "type", "default", "help", "required", "min", "max", "choices", "list",
+  "fields", "check" }
+
+--- Is this an entry of a spec: keys that mean something, types that there are?
+---@param entry table
+---@return boolean? ok
+---@return string? message
+function schema.entry(entry)
+  for key in pairs(entry) do
+    local known = false
+    for _, name in ipairs(ENTRY) do known = known or name == key end
+    if not known then
+      return nil, ("unknown key %s%s"):format(shown(key), nearest.hint(key, ENTRY))
+    end
+  end
+  for kind in (entry.type or "any"):gmatch("[^|]+") do
+    if not convert[kind] then
+      return nil, ("unknown type %s%s"):format(shown(kind),
+        nearest.hint(kind, nearest.keys(convert)))
+    end
+  end
+  return true
+end
+
 -- One value by one entry, lists apart.
 local function single(entry, value)
   local kinds, message = entry.type or entry.choices and "choice" or "any", nil

@@ -4,11 +4,13 @@
 -- leads to it through /proc while it is open, also for child programs.
 local core = require "iolua.core"
 local schema = require "iolua.schema"
+local units = require "iolua.units"
 
 local scratch = {}
 
 local OPTIONS = {
-  size = { type = "size", default = "256m", min = 4096, help = "bytes, rounded up to 4096" },
+  size = { type = "size", default = "256m", min = 4096, max = 1 << 60,
+    help = "bytes, rounded up to 4096" },
   folder = { type = "path",
     help = "where; default: TMPDIR, /var/tmp, /tmp or here, the first on a disk" },
   direct = { type = "boolean", help = "O_DIRECT; default: where it can be had" },
@@ -16,7 +18,7 @@ local OPTIONS = {
   seed = { type = "integer", default = 1, min = 0, help = "of the data" },
 }
 
-local EINVAL = 22
+local EINVAL, ENOSPC = 22, 28
 local GRAIN = 4096              -- sizes are rounded up to it, for direct I/O
 
 -- Filesystems that live in memory: a measurement on them measures no disk.
@@ -82,6 +84,14 @@ local function open_somewhere(o)
   return nil, "scratch: " .. message, errno
 end
 
+-- Is there room for so many bytes? Filling the disk to find out would stop everybody else.
+local function room(folder, bytes)
+  local free = core.folder.free(folder)
+  if not free or bytes <= free then return true end
+  return nil, ("scratch: %s asked, %s are free in %s"):format(units.format_bytes(bytes),
+    units.format_bytes(free), folder), ENOSPC
+end
+
 -- All of it, once: what was only allocated would be read without touching the disk.
 local function fill(f, o)
   local bs = math.min(1 << 20, o.size & -o.size)
@@ -104,8 +114,10 @@ function scratch.file(options)
   o.size = (o.size + GRAIN - 1) // GRAIN * GRAIN
   local f, folder, errno = open_somewhere(o)
   if not f then return nil, folder, errno end
-  local ok, why, number
-  if o.fill then ok, why, number = fill(f, o) else ok, why, number = f:truncate(o.size) end
+  local ok, why, number = true, nil, nil
+  if o.fill then ok, why, number = room(folder, o.size) end
+  if ok and o.fill then ok, why, number = fill(f, o) end
+  if ok and not o.fill then ok, why, number = f:truncate(o.size) end
   if not ok then
     f:close()
     return nil, why, number

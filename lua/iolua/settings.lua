@@ -147,7 +147,12 @@ function settings.set(f, values, options)
     error("settings.set takes a file, path or volume and a table of values", 2)
   end
   check_names(values, device_names(), "setting of a disk")
-  local list, message, errno = targets(f, options or {}, 2)
+  options = options or {}
+  if type(options) ~= "table" then
+    error(("settings.set: options must be a table, not %s"):format(type(options)), 2)
+  end
+  check_names(options, { "legs" }, "option")
+  local list, message, errno = targets(f, options, 2)
   if not list then return nil, message, errno end
   return follow(f, values, raising(2, set_devices, list, values))
 end

@@ -95,6 +95,22 @@ static int lbuf_set(lua_State *L)
 }
 
 /* buf:fill { seed = 1, compressible = 0 } or { byte = 0 } -> buf */
+/* Raise for a key of the table at arg that fill does not know. */
+static void check_fill_keys(lua_State *L, int arg)
+{
+    lua_pushnil(L);
+    while (lua_next(L, arg)) {
+        const char *key;
+
+        lua_pop(L, 1);
+        key = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : luaL_typename(L, -1);
+        if (strcmp(key, "byte") != 0 && strcmp(key, "seed") != 0
+            && strcmp(key, "compressible") != 0)
+            luaL_argerror(L, arg, lua_pushfstring(L, "unknown option \"%s\"; known: byte, "
+                                                  "compressible, seed", key));
+    }
+}
+
 static int lbuf_fill(lua_State *L)
 {
     struct buf *b = lbuf_check(L, 1);
@@ -107,6 +123,7 @@ static int lbuf_fill(lua_State *L)
         lua_replace(L, 2);
     }
     luaL_checktype(L, 2, LUA_TTABLE);
+    check_fill_keys(L, 2);
     byte = bind_field(L, 2, "byte", 0, 255, -1);
     seed = bind_field(L, 2, "seed", 0, LUA_MAXINTEGER, 1);
     percent = bind_field(L, 2, "compressible", 0, 100, 0);

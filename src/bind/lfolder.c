@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "bind/bind.h"
 #include "bind/open.h"
@@ -52,7 +54,24 @@ static int lfolder_make(lua_State *L)
     return 1;
 }
 
+/* folder.free(path) -> bytes that this user may still write there | nil, message, errno */
+static int lfolder_free(lua_State *L)
+{
+    const char *path = bind_checkpath(L, 1);
+    struct statvfs st;
+    uint64_t bytes;
+
+    if (statvfs(path, &st) < 0)
+        return bind_fail(L, -errno, lua_pushfstring(L, "free space in %s", path));
+    if (__builtin_mul_overflow((uint64_t)(geteuid() == 0 ? st.f_bfree : st.f_bavail),
+                               (uint64_t)st.f_frsize, &bytes))
+        bytes = UINT64_MAX;
+    bind_pushu64(L, bytes);
+    return 1;
+}
+
 static const luaL_Reg functions[] = {
+    { "free", lfolder_free },
     { "make", lfolder_make },
     { NULL, NULL },
 };

@@ -72,6 +72,54 @@ t.case("an experiment that an asked-for --plan does not reach refuses to run", f
   iolua.options({ experiment = true }, {})
 end)
 
+t.case("a scratch file larger than the disk is refused before a byte is written", function()
+  local core = require "iolua.core"
+  local free = core.folder.free("/var/tmp")
+  t.ok(free and free > 0, "free bytes")
+  t.equal(core.folder.free("/nowhere"), nil)
+  local before = core.clock.now()
+  local f, message, errno = iolua.scratch.file { size = free + (1 << 40), folder = "/var/tmp" }
+  t.equal(f, nil)
+  t.contains(message, "are free in /var/tmp")
+  t.equal(errno, 28)
+  t.ok(core.clock.now() - before < 1e9, "refused at once")
+end)
+
+t.case("options and keys that mean nothing are refused", function()
+  local b <close> = iolua.buffer(512)
+  refused('unknown option "nope"', b.fill, b, { nope = 1 })
+  refused('unknown key "hlp"', iolua.options, { x = { type = "size", hlp = "y" } }, {})
+  refused('unknown type "sise"', iolua.options, { x = { type = "sise" } }, {})
+  refused("no name for an option", iolua.options, { help = { type = "size" } }, {})
+  refused("no name for an option", iolua.options, { ["a b"] = { type = "size" } }, {})
+  refused("unknown option", iolua.settings.set, "/nowhere", {}, { leg = true })
+end)
+
+local function experiment(measure)
+  return iolua.experiment { name = "x", factors = { a = { 1, 2 } }, replicates = 2, seed = 1,
+    quiet = true, measure = measure }
+end
+
+t.case("a plot of names that there are not is refused", function()
+  local e = experiment(function(case) return { v = case.a } end)
+  refused('no factor "q"', e.plot, e, { x = "q", y = "v" })
+  refused('no metric "zz"', e.plot, e, { x = "a", y = "zz" })
+  refused("unknown option nope", e.plot, e, { x = "a", nope = 1 })
+end)
+
+t.case("an experiment of which every run failed can be reported", function()
+  local e = experiment(function() error("no luck", 0) end)
+  t.equal(e:measured(), false)
+  t.equal(require("iolua.report.plot").text(e), "")
+  t.equal(e:plot {}, e)
+end)
+
+t.case("a closed target says so", function()
+  local f = assert(iolua.open("/dev/zero"))
+  f:close()
+  refused("target 1 is closed", iolua.job, { target = f, rw = "read" })
+end)
+
 t.case("a text of a megabyte is not repeated whole", function()
   local ok, message = pcall(iolua.job, { target = "/dev/zero", rw = "read",
                                          iodepth = 1, bs_max = ("9"):rep(1 << 20) })

@@ -106,6 +106,9 @@ function check.given(o, targets, level)
       misuse(level + 1, "target %d is %s, not a file, a path or a device", i,
         type(target) == "userdata" and tostring(target) or "a " .. type(target))
     end
+    if type(target) == "userdata" and not pcall(target.size, target) then
+      misuse(level + 1, "target %d is closed", i)
+    end
   end
   if #targets == 0 and o.rw ~= "nop" then misuse(level + 1, "rw = %q needs a target", o.rw) end
 end

@@ -1,6 +1,7 @@
 --- Pictures of a result: a small one in text, and files that gnuplot draws.
 local chart = require "iolua.report.chart"
 local escape = require "iolua.report.escape"
+local nearest = require "iolua.nearest"
 local number = require "iolua.report.number"
 
 local plot = {}
@@ -120,6 +121,7 @@ end
 ---@return string
 function plot.text(result, metric)
   metric = metric or result:metrics()[1]
+  if not metric then return "" end            -- no run has given any
   local rows = result:summary()
   local low, high, widest = math.huge, -math.huge, 0
   for _, row in ipairs(rows) do
@@ -140,6 +142,34 @@ function plot.text(result, metric)
   return (table.concat(lines, "\n"):gsub(" +\n", "\n")) .. "\n"
 end
 
+local function known(name, names)
+  for _, each in ipairs(names) do
+    if each == name then return true end
+  end
+  return false
+end
+
+local KEYS = { "x", "y", "series", "title", "file" }
+
+-- Keys that plot knows, and names that the result has: else a typing error draws something.
+local function check(result, o)
+  for key in pairs(o) do
+    if not known(key, KEYS) then
+      error(("plot: unknown option %s%s"):format(tostring(key), nearest.hint(key, KEYS)), 3)
+    end
+  end
+  local metrics = result:metrics()
+  if o.y ~= nil and #metrics > 0 and not known(o.y, metrics) then
+    error(("plot: no metric %q%s"):format(tostring(o.y), nearest.hint(o.y, metrics)), 3)
+  end
+  for _, key in ipairs { "x", "series" } do
+    if o[key] ~= nil and not known(o[key], result.factors) then
+      error(("plot: no factor %q%s"):format(tostring(o[key]),
+        nearest.hint(o[key], result.factors)), 3)
+    end
+  end
+end
+
 --- result:plot { x =, y =, series =, title =, file = }: files where a path is given, else a
 --- small plot on standard output. Returns the result, or nil and a message.
 ---@param result iolua.result
@@ -147,6 +177,7 @@ end
 function plot.plot(result, options)
   local o = {}
   for key, value in pairs(options or {}) do o[key] = value end
+  check(result, o)
   if not o.file then
     io.stdout:write(plot.text(result, o.y))
     return result
