@@ -109,4 +109,16 @@ t.case("distance x rq_affinity: completions land where Linux documents it", func
   put_back()
 end)
 
+t.case("SIGTERM and kill -9 in the middle: rq_affinity and the interrupt come back", function()
+  for signal, next_start in pairs { TERM = "true", KILL = IOLUA .. " --restore" } do
+    local changed = run(("echo 1 > %s; timeout -s %s 4 %s scenarios/affinity_matrix.lua "
+      .. "--target %s --irq-cpu 2 --modes inline --loads single --runtime 100ms --replicates 1000 "
+      .. "--quiet >/dev/null 2>&1 & sleep 3; cat %s; wait $!; sleep 1; %s"):format(RQ, signal,
+      IOLUA, DISK, MASK, next_start))
+    t.contains(changed, "2", "it was moved meanwhile")
+    t.equal(read(RQ), "1", "rq_affinity after SIG" .. signal)
+    put_back()
+  end
+end)
+
 t.done()
