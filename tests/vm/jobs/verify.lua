@@ -69,4 +69,38 @@ t.case("delay and a clean volume give no alarm", function()
   t.equal(r.verify.damaged, 0)
 end)
 
+t.case("a volume that stands still for a second gives that latency and no error", function()
+  local v <close> = assert(volume.linear { device = leg, write = true, direct = true })
+  local running = iolua.spawn(function()
+    return iolua.job { target = v, rw = "randrw", bs = "4k", iodepth = 4, runtime = "3s",
+      verify = true }
+  end)
+  iolua.sleep("500ms")
+  assert(v.dm:suspend())
+  iolua.sleep("1s")
+  assert(v.dm:resume())
+  local r = assert(running:join())
+  t.equal(r.verify.damaged, 0)
+  t.ok(math.max(r.read.lat:max(), r.write.lat:max()) >= 900000000, "somebody waited")
+end)
+
+t.case("requests that never come back are named, after the grace and no later", function()
+  local v <close> = assert(volume.linear { device = leg, write = true, direct = true })
+  local running = iolua.spawn(function()
+    return iolua.job { target = v, rw = "write", bs = "4k", size = "1m", runtime = "2s" }
+  end)
+  iolua.sleep("500ms")
+  assert(v.dm:suspend())
+  local from = core.clock.now()
+  local r, message, errno, partial = running:join()
+  local took = (core.clock.now() - from) / 1e9
+  assert(v.dm:resume())
+  t.equal(r, nil)
+  t.equal(errno, 62)
+  t.contains(message, "1 request did not come back: write at ")
+  t.contains(message, "out for over 30 s")
+  t.ok(partial.write.ios > 0, "what was measured is kept")
+  t.ok(took < 45, ("%.0f s"):format(took))
+end)
+
 t.done()
