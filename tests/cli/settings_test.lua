@@ -174,6 +174,12 @@ for signal, status in pairs { INT = 130, TERM = 143, HUP = 129 } do
 end
 
 -- In a tree of plain files, where an attribute can be made to refuse.
+t.case("--restore takes no arguments", function()
+  local output, code = t.run(os.getenv("IOLUA") .. " --restore extra")
+  t.contains(output, "unknown argument extra")
+  t.equal(code, 2)
+end)
+
 t.case("a restore that fails is told, kept and gives status 4", function()
   local fake = require "fake"
   local file = t.run("mktemp /tmp/iolua-file-XXXXXX"):gsub("\n", "")
