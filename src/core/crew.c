@@ -86,6 +86,8 @@ void crew_finish(struct worker *w, int err)
     const struct job_result *r = job_result(w->job);
 
     atomic_store_explicit(&w->ended, true, memory_order_release);
+    if (err < 0 || (r->error < 0 && !w->spec.job.continue_on_error))
+        crew_stop(w->crew);             /* one failure ends the job, not its worker alone */
     if (err < 0) {
         w->err = err;
         if (w->message[0] == 0)

@@ -2,9 +2,9 @@
  * crew - workers with one job each: pinned, started together, joined, merged.
  *
  * Each worker is a thread that pins itself, opens its rig and waits for the others; then all
- * start at one moment. If one cannot, none starts. Workers block all signals. Jobs on simulated
- * devices share one thread and one world: whoever can go on does, and when nobody can the clock
- * moves to the next event.
+ * start at one moment. If one cannot, none starts; if one fails, all end. Workers block all
+ * signals. Jobs on simulated devices share one thread and one world: whoever can go on does, and
+ * when nobody can the clock moves to the next event.
  */
 #ifndef IOLUA_CORE_CREW_H
 #define IOLUA_CORE_CREW_H

@@ -134,6 +134,21 @@ t.case("an error in a function ends the job, with its place", function()
   t.raises("on_complete: ", job, { on_complete = function(x) return x.y.z end })
 end)
 
+t.case("one worker's error ends the others too", function()
+  local from = os.time()
+  t.raises("enough", iolua.job, { target = "/dev/zero", rw = "read", runtime = "1h", numjobs = 2,
+    next = function(io)
+      if io.worker == 2 then error("enough") end
+      return io.block()
+    end })
+  local output, status = t.run(arg[-1] .. [[ -e '
+    print(iolua.job { target = { "/dev/null", "/dev/full" }, rw = "write", overwrite = true,
+      size = "1m", runtime = "1h", numjobs = 2 })']])
+  t.contains(output, "nil\twrite /dev/full at 0: No space left on device\t28")
+  t.equal(status, 3)
+  t.ok(os.time() - from < 60)
+end)
+
 t.case("choices outside of the job's bounds are refused", function()
   local function raises(text, fn, rw)
     t.raises(text, job, { next = fn, rw = rw, bs = "4k" })

@@ -27,10 +27,19 @@ local function workers_of(crew, n)
 end
 
 -- The sentence of the first failed operation: "read /path at 4096: Input/output error".
+-- Its target is that of the first worker that met one; it may be closed by now.
 local function first_error(r, targets)
-  local e = r.error
-  e.message = ("%s %s at %d: %s"):format(e.operation, targets[1] and targets[1]:path() or "nop",
-    e.offset, e.reason)
+  local e, target = r.error, nil
+  for i, worker in ipairs(r.workers) do
+    if worker.error then
+      e, target = worker.error, targets[(i - 1) % math.max(1, #targets) + 1]
+      break
+    end
+  end
+  local ok, path = pcall(function() return target and target:path() or "nop" end)
+  e.message = ("%s %s at %d: %s"):format(e.operation, ok and path or "a closed file", e.offset,
+    e.reason)
+  r.error = e
   return e
 end
 
