@@ -116,6 +116,11 @@ local function raid_params(o)
     end
     params[#params + 1], params[#params + 2] = "region_size", region
   end
+  if o.daemon_sleep then      -- when clean regions are told so: ms in the table
+    local ns, message = units.ns(o.daemon_sleep)
+    if not ns then misuse("daemon_sleep: %s", message) end
+    params[#params + 1], params[#params + 2] = "daemon_sleep", ns // 1000000
+  end
   if o.stripe_cache then
     local cache = sectors_of("stripe_cache", o.stripe_cache)
     params[#params + 1], params[#params + 2] = "stripe_cache", cache
@@ -125,7 +130,8 @@ end
 
 -- Options that are not fields: turned into what the fields want.
 local SPECIAL = {
-  raid = { names = { "chunk", "region_size", "sync", "rebuild", "stripe_cache", "metadata" },
+  raid = { names = { "chunk", "region_size", "daemon_sleep", "sync", "rebuild", "stripe_cache",
+                     "metadata" },
     apply = function(o)
       local list = {}
       for i, device in ipairs(o.members or {}) do

@@ -1,0 +1,34 @@
+-- A RAID 5's write-intent bitmap: 300 random writes set a bit for almost each at 64 KiB regions,
+-- for each region once at 2 MiB, and one at 64 MiB.
+-- timeout: 240
+local t = require "check"
+
+assert(os.execute("modprobe dm-mod && modprobe loop && modprobe dm-raid"))
+
+t.case("small regions are written down often, large ones hardly ever", function()
+  local out, status = t.run(os.getenv("IOLUA")
+    .. " scenarios/bitmap_chunk.lua --csv - --quiet --replicates 1 --folder /tmp")
+  t.equal(status, 0, out)
+  print(out)
+  local column, values = nil, {}
+  for line in out:gmatch("[^\n]+") do
+    local fields = {}
+    for field in (line .. ","):gmatch("([^,]*),") do fields[#fields + 1] = field end
+    for i, field in ipairs(fields) do
+      if field:find("^bitmap_writes") and not column then column = i end
+      if field == "64k" or field == "2m" or field == "64m" then
+        values[field] = tonumber(fields[column])
+      end
+    end
+  end
+  t.near(values["64k"], 243, 60)
+  t.near(values["2m"], 25, 12)
+  t.ok(values["64m"] >= 1 and values["64m"] <= 4, values["64m"])
+end)
+
+t.case("nothing is left", function()
+  t.equal(t.run("dmsetup ls"), "No devices found\n")
+  t.equal(t.run("losetup -a"), "")
+end)
+
+t.done()
