@@ -22,6 +22,9 @@ local fiber = {
   --- latency(hist): record the latencies of reads and writes there, ns, from the round of the
   -- loop in which each was asked for to the one in which it had come; latency(nil): no more.
   latency = core.latency,
+  --- register(buf) -> true: f:read and f:write with it skip the look-up of its pages, until
+  --- it is closed. It stays in memory; RLIMIT_MEMLOCK bounds how much can.
+  register = core.register,
   --- The engine of the loop: "io_uring", or "threads" and why.
   engine = core.engine,
   --- Choose the engine before the first operation.

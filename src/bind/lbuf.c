@@ -5,6 +5,7 @@
 
 #include "bind/bind.h"
 #include "bind/lend.h"
+#include "bind/lloop.h"
 #include "bind/open.h"
 #include "core/buf.h"
 #include "core/fill.h"
@@ -47,6 +48,8 @@ static int lbuf_close(lua_State *L)     /* also __close and __gc */
     struct buf *b = ud->buf;
 
     ud->buf = NULL;
+    if (b && b->fixed)
+        lloop_unfix_buf(L, b);
     lend_drop_buf(b);
     return 0;
 }

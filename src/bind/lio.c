@@ -177,6 +177,10 @@ static inline int transfer(lua_State *L, int kind, const struct lwait *w)
     } else if (++r.file->uses == LLOOP_FIX) {
         lloop_fix(p, r.file);           /* for the next */
     }
+    if (r.buf->fixed) {
+        r.q.kind = kind == IO_READ ? IO_READ_FIXED : IO_WRITE_FIXED;
+        r.q.buf_index = (uint16_t)(r.buf->fixed - 1);
+    }
     ring_push(p->ring, &r.q, i);
     lwait_note(lloop_slot(p, i), &r);
     lloop_slot(p, i)->out = true;

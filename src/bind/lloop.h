@@ -13,6 +13,7 @@
 
 #include "bind/lhost.h"
 #include "bind/lslot.h"
+#include "core/buf.h"
 #include "core/file.h"
 #include "core/ring.h"
 #include "core/threads.h"
@@ -30,6 +31,8 @@ struct lloop {
     struct ring *ring;          /* NULL: not opened yet, or not to be had */
     struct threads *pool;       /* NULL until it is needed */
     uint64_t fixed;             /* taken places of the registered files */
+    uint64_t fixed_bufs;        /* taken places of the registered buffers */
+    bool bufs_open;             /* the ring has a table of them */
     bool files_open;            /* the ring has a table of them */
     bool no_fixed;              /* files cannot be registered here */
     bool no_ring;               /* go on with the pool alone */
@@ -105,6 +108,9 @@ int lloop_use(struct lloop *p, const char *name);
 
 /* Register f with the ring if there is a place: it has been used LLOOP_FIX times. */
 void lloop_fix(struct lloop *p, struct file *f);
+
+/* b is being closed: its place is free again. */
+void lloop_unfix_buf(lua_State *L, struct buf *b);
 
 /* f is being closed: its place is free again. */
 void lloop_unfix(lua_State *L, struct file *f);

@@ -121,6 +121,7 @@ int lfiber_open(lua_State *L)
     lopen_pause(L, p);
     lopen_wrap(L, p);
     lopen_io(L, p);
+    lopen_fixed(L, p);
     lopen_volume(L, p);
     lopen_vec(L, p);
     lopen_range(L, p);

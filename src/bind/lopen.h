@@ -22,6 +22,7 @@ const void *lopen_methods(lua_State *L, struct lloop *p, const char *name,
 void lopen_fiber(lua_State *L, struct lloop *p);        /* lfiber.c */
 void lopen_pause(lua_State *L, struct lloop *p);        /* lpause.c */
 void lopen_wrap(lua_State *L, struct lloop *p);         /* lwrap.c */
+void lopen_fixed(lua_State *L, struct lloop *p);        /* lfixed.c */
 void lopen_io(lua_State *L, struct lloop *p);           /* lio.c */
 void lopen_volume(lua_State *L, struct lloop *p);       /* lvolumeio.c */
 void lopen_vec(lua_State *L, struct lloop *p);          /* lvec.c */

@@ -21,6 +21,7 @@ struct buf {
     unsigned refs;              /* atomic */
     unsigned lent;              /* requests of the Lua thread's loop that use it (bind/lend.h) */
     bool dropped;               /* Lua let go of it while it was lent */
+    unsigned fixed;             /* 1 + its place in the loop's registered buffers, 0: none */
 };
 
 /* A buffer of len bytes (1 .. BUF_LEN_MAX) with one reference. 0 or -errno. */

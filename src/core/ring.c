@@ -176,6 +176,23 @@ int ring_set_file(struct ring *r, unsigned index, int fd)
     return err == 1 ? 0 : err < 0 ? err : -EIO;
 }
 
+int ring_open_buffers(struct ring *r, unsigned n)
+{
+    return io_uring_register_buffers_sparse(&r->uring, n);
+}
+
+int ring_set_buffer(struct ring *r, unsigned index, void *mem, size_t len)
+{
+    struct iovec iov = { mem, len };
+    __u64 tag = 0;
+    int err;
+
+    if (ring_unsubmitted(r))
+        ring_enter(r, 0, 0);            /* what is queued means the buffer that is there now */
+    err = io_uring_register_buffers_update_tag(&r->uring, index, &iov, &tag, 1);
+    return err == 1 ? 0 : err < 0 ? err : -EIO;
+}
+
 /* The kernel releases the pages of an earlier registration late, so -ENOMEM is tried again. */
 int ring_register_buffer(struct ring *r, void *mem, size_t len)
 {

@@ -62,6 +62,12 @@ int ring_open_files(struct ring *r, unsigned n);
  * keep what they have. */
 int ring_set_file(struct ring *r, unsigned index, int fd);
 
+/* Make room for n registered buffers, all empty. -errno leaves the ring usable without. */
+int ring_open_buffers(struct ring *r, unsigned n);
+
+/* Put [mem, mem + len) at this index of them; NULL empties it. -ENOMEM: RLIMIT_MEMLOCK. */
+int ring_set_buffer(struct ring *r, unsigned index, void *mem, size_t len);
+
 /* Register [mem, mem + len) as buffer index 0. -ENOMEM: RLIMIT_MEMLOCK is too small. */
 int ring_register_buffer(struct ring *r, void *mem, size_t len);
 

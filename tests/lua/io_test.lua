@@ -294,6 +294,38 @@ t.case("operations leave no garbage", function()
   t.equal(after, before)
 end)
 
+t.case("a registered buffer reads and writes as another, also when it is closed in flight", function()
+  local f <close> = scratch(0)
+  local a, b = iolua.buffer(8 * K), iolua.buffer(8 * K)
+  a:fill { seed = 9 }
+  local text = a:string()
+  local ok, message, errno = iolua.fiber.register(a)
+  if core.fiber.engine() == "threads" then
+    t.equal(ok, nil)
+    t.equal(errno, 95)
+    t.contains(message, "register: ")
+    return
+  end
+  t.equal(ok, true)
+  t.equal(iolua.fiber.register(a), true)         -- twice is allowed
+  t.equal(iolua.fiber.register(b), true)
+  t.equal(f:write(a, 0), 8 * K)
+  t.equal(f:read(b, 0), 8 * K)
+  t.ok(b:string() == text, "the bytes")
+  local reader = iolua.spawn(function() return f:read(b, 0, 4 * K) end)
+  iolua.sleep(0)
+  b:close()
+  t.equal(reader:join(), 4 * K)
+  for _ = 1, 200 do                              -- places are free again
+    local c <close> = iolua.buffer(4 * K)
+    t.equal(iolua.fiber.register(c), true)
+    t.equal(f:read(c, 4 * K), 4 * K)
+    t.ok(c:string() == text:sub(4 * K + 1), "the bytes")
+  end
+  a:close()
+  t.raises("buffer is closed", iolua.fiber.register, a)
+end)
+
 t.case("a finalizer may read: it blocks", function()
   local f = scratch(64 * K)
   local n
