@@ -21,7 +21,7 @@ t.case("new writes a scenario that runs, and never overwrites one", function()
   local path = folder .. "/mine.lua"
   local output, status = t.run(("%s new %s"):format(IOLUA, path))
   t.equal(status, 0, output)
-  output, status = t.run(("truncate -s 1m %s/data && %s %s --target %s/data --runtime 20ms --quiet")
+  output, status = t.run(("truncate -s 1m %s/data && %s %s --target %s/data --runtime 20ms 2>/dev/null")
     :format(folder, IOLUA, path, folder))
   t.equal(status, 0, output)
   t.contains(output, "p99_us against depth=1")
