@@ -1,3 +1,4 @@
+#include "bind/lloop.h"
 #include "coro.h"
 
 #include <lauxlib.h>
@@ -16,12 +17,28 @@ static lua_State *thread_at(lua_State *L, int arg)
     return co;
 }
 
+/* Is co a fiber? Only the loop may resume or close it; one that has ended keeps its results on
+ * its stack for join. */
+static bool is_fiber(lua_State *L, lua_State *co, bool *ended)
+{
+    uintptr_t mark = *(uintptr_t *)lua_getextraspace(co);
+
+    *ended = mark == LLOOP_ENDED;
+    return *ended || (mark != 0 && co != L && lloop_fiber(lloop_of(L), co));
+}
+
 /* Resume co with the nargs values on top of L. Pushes and counts its results, or pushes the
  * error and returns -1. */
 static int resume(lua_State *L, lua_State *co, int nargs)
 {
     int status, nres;
+    bool ended;
 
+    if (is_fiber(L, co, &ended)) {
+        lua_pushstring(L, ended ? "cannot resume dead coroutine"
+                                : "cannot resume a fiber: the loop does");
+        return -1;
+    }
     if (!lua_checkstack(co, nargs)) {
         lua_pushliteral(L, "too many arguments to resume");
         return -1;
@@ -110,8 +127,13 @@ static int coro_close(lua_State *L)
 {
     lua_State *co = thread_at(L, 1);
     struct lhost *h = host(L);
+    bool ended;
     int status;
 
+    if (is_fiber(L, co, &ended) && !ended)
+        return luaL_error(L, "cannot close a fiber: cancel it");
+    if (ended)
+        return lua_pushboolean(L, 1), 1;
     if (!at_rest(L, co))
         return luaL_error(L, "cannot close a %s coroutine", co == L ? "running" : "normal");
     h->running = co;

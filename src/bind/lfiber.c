@@ -44,6 +44,8 @@ static int joined(lua_State *L, const struct lwait *w, int res)
         return lwait_fail(L, w, res);
     if (f->state == LFIBER_CANCELLED)
         return bind_failmsg(L, -ECANCELED, "join: the fiber was cancelled");
+    if (lua_gettop(base) != f->top)
+        return luaL_error(L, "join: the script resumed the fiber's coroutine itself");
     luaL_checkstack(L, n + 1, "too many results");
     if (!lua_checkstack(base, n + 1))
         return luaL_error(L, "too many results");

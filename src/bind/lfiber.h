@@ -27,6 +27,7 @@ struct lfiber {                 /* userdata of LFIBER_CLASS */
     uint8_t state;
     bool raised_cancel;         /* cancel was raised in it */
     int results;
+    int top;                    /* of its stack when it had ended */
     struct slot_list joiners;
 };
 

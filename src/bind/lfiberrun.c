@@ -116,6 +116,8 @@ static void ended(lua_State *L, struct lloop *p, uint32_t i, int status, int n)
     if (f->state == LFIBER_ALIVE)
         f->state = LFIBER_DONE;
     f->results = n;
+    f->top = lua_gettop(f->base);
+    *(uintptr_t *)lua_getextraspace(f->base) = LLOOP_ENDED;
     p->fibers--;
     while (f->joiners.head)
         lloop_wake(p, f->joiners.head, 0);

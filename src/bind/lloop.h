@@ -55,6 +55,9 @@ struct lloop {
     char why[160];              /* why there is no ring */
 };
 
+/* In the extra space of a fiber that has ended. */
+#define LLOOP_ENDED UINTPTR_MAX
+
 /* What a function waits for, as the continuation needs it: static. */
 struct lwait {
     const char *name;           /* "read": begins messages */
