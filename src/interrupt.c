@@ -24,7 +24,7 @@ static void set_all(void (*handler)(int))
 
 /* One ^C can come twice: timeout(1) signals its child and then its group. What follows the
  * first within this time is the same. */
-#define SAME_MS 300
+#define SAME_MS 50
 
 static volatile long first_at;          /* when the first came, ms; 0 before */
 

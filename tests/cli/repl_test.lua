@@ -94,7 +94,7 @@ end)
 t.case("^C again ends a line that swallows the first", function()
   local _, status = talk { "expect > ",
     "send while true do pcall(function() print('go' .. 'ing') while true do end end) end\\r",
-    "expect going", "send \\x03", "expect going", "send \\x03" }
+    "expect going", "send \\x03", "expect going", "wait 150", "send \\x03" }
   t.equal(status, 130)
 end)
 
