@@ -6,6 +6,7 @@ O=$1; pattern=$2
 cd "$(dirname "$0")/.." || exit 2
 export IOLUA_STATE="$PWD/$O/state" IOLUA="$PWD/$O/iolua" IOLUA_BUILD="$PWD/$O" LC_ALL=C
 export LUA_PATH="$PWD/tests/?.lua;$PWD/lua/?.lua;$PWD/lua/?/init.lua;;" LUA_CPATH="$PWD/$O/lua/?.so;;"
+export LSAN_OPTIONS="suppressions=$PWD/tests/lsan.supp:print_suppressions=0"
 export ASAN_OPTIONS="exitcode=99:detect_leaks=1:${ASAN_OPTIONS:-}" TSAN_OPTIONS="exitcode=66:${TSAN_OPTIONS:-}"
 limit=${TEST_TIMEOUT:-300}
 [ -z "${FULL:-}" ] || limit=$((limit * 10))     # long campaigns

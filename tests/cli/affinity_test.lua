@@ -178,7 +178,9 @@ for name, errno in pairs { EPERM = 1, ENOSYS = 38 } do
     t.contains(output, "threads instead of io_uring")
     t.equal(rows["I X A"].status, "not possible here")
     t.equal(rows["I A A"].status, "measured")
-    t.equal(document.runs[1].evidence.engine, "threads")
+    local engine
+    for _, run in ipairs(document.runs) do engine = engine or run.evidence and run.evidence.engine end
+    t.equal(engine, "threads")
   end)
 end
 
