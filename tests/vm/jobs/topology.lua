@@ -87,7 +87,7 @@ end
 t.case("memory goes to the node it is bound to, also pages that exist", function()
   assert(iolua.pin(0))
   local buf <close> = iolua.buffer(64 << 12)
-  buf:fill { pattern = "zero" }
+  buf:fill { byte = 0 }
   assert(topo:bind(buf, 1))
   local node, pages = bound()
   t.equal(node, "1")
