@@ -1,7 +1,9 @@
 #!/bin/sh
 # run.sh BUILD-FOLDER [PATTERN]: runs every test program of one build, TEST_JOBS (2) at once, and
 # adds up their counts.
-# A program that does not end with its count line, or runs over its time, is one failure.
+# A program that does not end with its count line, or runs over its time, is one failure. With
+# AGAIN set, one that fails beside others is run again alone, and that run counts: what it said
+# the first time stays in the output, under "disturbed". A sanitizer's finding is never excused.
 O=$1; pattern=$2
 cd "$(dirname "$0")/.." || exit 2
 export IOLUA_STATE="$PWD/$O/state" IOLUA="$PWD/$O/iolua" IOLUA_BUILD="$PWD/$O" LC_ALL=C
@@ -36,7 +38,7 @@ list() {
 
 # Run one test; what it has to say goes to $results/NAME, its counts to $results/NAME.count.
 one() { # NAME COMMAND...
-    name=$1; shift
+    name=$1; shift; command=$*
     out=$results/$(echo "$name" | tr / _)
     timeout -k 5 "$limit" "$@" >"$out.log" 2>&1 </dev/null; status=$?
     counts=$(sed -n 's/^\([0-9][0-9]*\) passed, \([0-9][0-9]*\) failed, \([0-9][0-9]*\) skipped$/\1 \2 \3/p' "$out.log" | tail -n 1)
@@ -47,10 +49,13 @@ one() { # NAME COMMAND...
     elif [ "$2" -gt 0 ]; then
         { echo "in $name:"; cat "$out.log"; } >"$out"
     else
-        grep '^skipped ' "$out.log" | sed "s|^|$name: |" >"$out"
+        grep -E '^(skipped|disturbed) ' "$out.log" | sed "s|^|$name: |" >"$out"
+    fi
+    echo "$1 $2 $3" >"$out.count"
+    if [ "$2" -gt 0 ] && [ -n "${AGAIN:-}" ] && ! grep -qE 'Sanitizer|runtime error:' "$out.log"; then
+        echo "$name $command" >"$out.again"; return
     fi
     cat "$out"
-    echo "$1 $2 $3" >"$out.count"
 }
 
 if [ -n "$RUN_ONE" ]; then results=$RUN_ONE; shift 2; one "$@"; exit 0; fi
@@ -60,6 +65,11 @@ trap 'rm -rf "$results"' EXIT
 list | while read -r name command; do
     wanted "$name" && echo "$name $command"
 done | RUN_ONE=$results xargs -r -P "${TEST_JOBS:-2}" -L 1 sh tests/run.sh "$1" ""
+for again in "$results"/*.again; do
+    [ -e "$again" ] || continue
+    sed 's/^/disturbed: /' "${again%.again}"
+    AGAIN= RUN_ONE=$results xargs -r -L 1 sh tests/run.sh "$1" "" <"$again"
+done
 cat "$results"/*.count 2>/dev/null | awk '
     { passed += $1; failed += $2; skipped += $3 }
     END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped; exit failed > 0 }'

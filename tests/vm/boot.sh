@@ -12,7 +12,7 @@ tree=$(cd "$(dirname "$0")/../.." && pwd)
 setting() { sed -n "s/^\(#\|--\) $1: //p" "$job"; }
 smp=$(setting smp) cpu=$(setting cpu) limit=$(setting timeout)
 memory=${VM_MEMORY:-384}
-limit=${limit:-60}
+limit=${limit:-150}
 [ -z "${VM_LONG:-${FULL:-}}" ] || limit=$((limit * 20))     # long campaigns
 
 share=$(mktemp -d)

@@ -27,14 +27,23 @@ elif [ $status -ne 0 ]; then
     exit 1
 fi
 
-for job in tests/vm/jobs/*; do
-    case "$job" in *"$2"*) ;; *) continue ;; esac
-    [ "$1" != short ] || grep -q '^\(#\|--\) when: short$' "$job" || continue
+# Boots a guest for $job: its output in $log, its exit status in $status, its counts in $counts.
+boot() {
     sh tests/vm/boot.sh $cache "$job" >"$log" 2>&1 9>&- &
     child=$!
     wait $child; status=$?
     child=
     counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' "$log" | tail -n 1)
+}
+
+for job in tests/vm/jobs/*; do
+    case "$job" in *"$2"*) ;; *) continue ;; esac
+    [ "$1" != short ] || grep -q '^\(#\|--\) when: short$' "$job" || continue
+    boot
+    if [ $status -ne 0 ] && [ -n "${AGAIN:-}" ]; then      # see tests/run.sh
+        sed 's/^/disturbed: /' "$log"
+        boot
+    fi
     set -- "$1" "$2" ${counts:-0 0 0}
     if [ -z "$counts" ] || { [ $status -ne 0 ] && [ "$4" -eq 0 ]; }; then
         echo "FAILED $job: ended with status $status"; tail -n 40 "$log"
@@ -42,7 +51,7 @@ for job in tests/vm/jobs/*; do
     elif [ "$4" -gt 0 ]; then
         echo "in $job:"; cat "$log"
     else
-        grep '^skipped ' "$log" | sed "s|^|$job: |"
+        grep -E '^(skipped|disturbed) ' "$log" | sed "s|^|$job: |"
     fi
     passed=$((passed + $3)); failed=$((failed + $4)); skipped=$((skipped + $5))
 done

@@ -1,7 +1,7 @@
 -- Where completions land, by rq_affinity, on a disk whose one interrupt is on CPU 1: what
 -- Linux documents for queue/rq_affinity, seen through iolua.trace.
 -- when: short
--- timeout: 60
+-- timeout: 180
 -- qemu: -blockdev driver=null-co,node-name=f0,size=268435456,read-zeroes=on
 -- qemu: -device virtio-blk-pci,drive=f0,num-queues=2,vectors=2
 local t = require "check"

@@ -1,7 +1,7 @@
 -- The guard over volumes that this kernel really has: LVM, md and LUKS, made by their own tools,
 -- stopped and running, and a filesystem mounted on top.
 -- when: short
--- timeout: 120
+-- timeout: 180
 local t = require "check"
 local iolua = require "iolua"
 

@@ -1,6 +1,6 @@
 -- iolua.volume.inspect on md, LVM and partitions: what is written to a sector of the volume is
 -- found on the disk where inspect says.
--- timeout: 120
+-- timeout: 180
 local t = require "check"
 local iolua = require "iolua"
 

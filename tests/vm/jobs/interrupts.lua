@@ -1,7 +1,7 @@
 -- Interrupts that can be moved and interrupts that the kernel keeps: virtio-blk with one vector
 -- for its queues; NVMe with a vector a queue.
 -- when: short
--- timeout: 90
+-- timeout: 180
 -- qemu: -blockdev driver=null-co,node-name=f0,size=268435456,read-zeroes=on
 -- qemu: -device virtio-blk-pci,drive=f0,num-queues=2,vectors=2
 -- qemu: -blockdev driver=null-co,node-name=f1,size=268435456,read-zeroes=on

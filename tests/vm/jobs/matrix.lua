@@ -1,7 +1,7 @@
 -- The affinity matrix itself on a disk whose one interrupt is held on CPU 1: every row that Linux
 -- can make runs, and the kernel's events agree with each label and with rq_affinity's rules.
 -- when: short
--- timeout: 120
+-- timeout: 180
 -- qemu: -blockdev driver=null-co,node-name=f0,size=268435456,read-zeroes=on
 -- qemu: -device virtio-blk-pci,drive=f0,num-queues=2,vectors=2
 local t = require "check"

@@ -1,7 +1,7 @@
 -- Two packages with SMT, two nodes, a disk behind a bridge of node 1, a CPU taken offline: what
 -- iolua.topo says of them, and where threads and memory really go.
 -- when: short
--- timeout: 60
+-- timeout: 180
 -- cpu: max,vendor=GenuineIntel
 -- smp: 4,sockets=2,cores=1,threads=2
 -- qemu: -device pxb-pcie,id=far,bus_nr=64,numa_node=1,bus=pcie.0

@@ -1,5 +1,5 @@
 -- Volumes where an udevd makes the nodes: waited for, and gone on without when it does not answer.
--- timeout: 120
+-- timeout: 180
 local t = require "check"
 local dm = require("iolua").dm
 

@@ -1,6 +1,6 @@
 -- Interrupt counters on vectors that move and vectors that stay: what iolua.settings.irq says must
 -- be what /proc/interrupts and iolua.trace then show.
--- timeout: 90
+-- timeout: 180
 -- qemu: -blockdev driver=null-co,node-name=f0,size=67108864,read-zeroes=on
 -- qemu: -device virtio-blk-pci,drive=f0,num-queues=2,vectors=2
 -- qemu: -blockdev driver=null-co,node-name=f1,size=67108864,read-zeroes=on
