@@ -6,8 +6,9 @@ local cells = {}
 
 local RELATIONS = { "same", "smt", "cache", "node", "package", "machine" }
 
--- One CPU for each distance from the interrupt's: { { name, cpu } }, nearest first.
-local function distances(p)
+-- One CPU for each distance from the interrupt's: { { name, cpu, memory } }, nearest first. Inline
+-- the nearest once more with its buffers on another node: what memory alone costs.
+local function distances(p, mode)
   local at, list = {}, {}
   for cpu in p.topo:allowed():each() do
     local relation = p.topo:relation(p.i, cpu)
@@ -15,6 +16,9 @@ local function distances(p)
   end
   for _, name in ipairs(RELATIONS) do
     if at[name] then list[#list + 1] = { name = name, cpu = at[name] } end
+  end
+  if mode == "inline" and list[1] then
+    list[#list + 1] = { name = list[1].name .. ", far memory", cpu = list[1].cpu, memory = "far" }
   end
   return list
 end
@@ -76,8 +80,9 @@ local function cell_of(p, mode, distance, rq, seen, aliases)
       :format(cell.queueing_cpu, irq)
   end
   cell.mode, cell.distance = mode, distance.name
-  cell.application_cpu, cell.cpus, cell.node = distance.cpu, { distance.cpu },
-    p:node(distance.cpu)
+  cell.application_cpu, cell.cpus = distance.cpu, { distance.cpu }
+  cell.node, why = p:node(distance.cpu, distance.memory)
+  if distance.memory and not cell.node then return nil, why end
   cell.complete_cpu = cell.complete_cpu or p:completes(cell.queueing_cpu, rq or nil)
   local key = cell.complete_cpu or "rq" .. tostring(rq)
   if seen[key] and not aliases then
@@ -112,7 +117,7 @@ end
 function cells.all(p, modes, aliases)
   local list, out = {}, {}
   for _, mode in ipairs(modes) do
-    for _, distance in ipairs(distances(p)) do
+    for _, distance in ipairs(distances(p, mode)) do
       local seen = {}
       for _, rq in ipairs(values_of(p)) do
         local cell, why = cell_of(p, mode, distance, rq, seen, aliases)

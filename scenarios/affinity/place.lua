@@ -21,14 +21,31 @@ local function far(topo, cpu, other)
   return found ~= cpu and found or nil
 end
 
---- The node of a CPU; nil where there is one node only.
-function place:node(cpu)
-  local nodes = self.topo:nodes()
-  if #nodes < 2 then return nil end
-  for _, node in ipairs(nodes) do
-    for member in node.cpus:each() do
-      if member == cpu then return node.number end
+-- A node with memory in another package than the CPU's; else any other one with memory.
+local function other_node(topo, cpu)
+  local found
+  for _, node in ipairs(topo:nodes()) do
+    local member = node.cpus:first()
+    local relation = member and topo:relation(cpu, member)
+    if node.bytes and node.bytes > 0 and not node.cpus:contains(cpu) then
+      found = relation == "machine" and node.number or found or node.number
+      if relation == "machine" then break end
     end
+  end
+  return found
+end
+
+--- The node whose memory a submitter uses: its own (nil where there is one node only), or for
+--- memory = "far" another one (nil and why there is none).
+function place:node(cpu, memory)
+  local nodes = self.topo:nodes()
+  if #nodes < 2 then return nil, "one memory node: no buffers can be far" end
+  if memory == "far" then
+    local number = other_node(self.topo, cpu)
+    return number, not number and "no other node has memory" or nil
+  end
+  for _, node in ipairs(nodes) do
+    if node.cpus:contains(cpu) then return node.number end
   end
 end
 

@@ -1,4 +1,5 @@
 -- The protocol's result as tables, one a load, with verdicts and the closing sentences.
+local ceiling = require "affinity.ceiling"
 local csv = require "iolua.report.csv"
 local iolua = require "iolua"
 local json = require "iolua.report.json"
@@ -66,7 +67,7 @@ local function percent_at(here, away)
 end
 
 -- The arms of one load and mode with the first cell as baseline.
-local function comparison(result, load, group, twin, smallest)
+local function comparison(result, load, group, twin, smallest, cannot)
   local data = { arms = {}, baseline = 1, blocks = result.replicates }
   for i, cell in ipairs(group) do
     data.arms[i] = { label = cell.name, values = by_block(result, load, cell, load.metric) }
@@ -76,7 +77,7 @@ local function comparison(result, load, group, twin, smallest)
     data.duplicate_base = by_block(result, load, { name = twin.twin }, load.metric)
   end
   local c = verdict.compare(data, { metric = load.metric, smallest = smallest,
-    cannot_matter = result.ceiling })
+    cannot_matter = cannot })
   c.load, c.mode = load.name, group[1].mode
   return c
 end
@@ -152,18 +153,19 @@ end
 local function load_lines(result, load, cells, smallest)
   local groups, twin = groups_of(cells)
   local comparisons, lines, of_mode = {}, {}, {}
+  for i, cell in ipairs(cells) do lines[i] = line_of(result, load, cell) end
+  local cannot = ceiling.why(load, lines, smallest)
   for i, group in ipairs(groups) do
-    local c = comparison(result, load, group, twin, smallest)
+    local c = comparison(result, load, group, twin, smallest, cannot)
     comparisons[i], of_mode[group[1].mode] = c, { arms = c.arms, aa = c.aa, first = group[1] }
   end
   for i, cell in ipairs(cells) do
-    local line = line_of(result, load, cell)
+    local line = lines[i]
     line.cpus = shown_cpus(cell)
     line.q_at_a = percent_at(line.q_local, line.q_remote)
     line.c_at_i = percent_at(line.c_local, line.c_remote)
     line.c_at_a = percent_at(line.c_local_submitter, line.c_remote_submitter)
     line.words = words_of(line, cell, of_mode[cell.mode])
-    lines[i] = line
   end
   return lines, comparisons
 end
