@@ -167,6 +167,8 @@ static void read_job(lua_State *L, int arg, struct job_spec *s)
     s->number_bytes = u64(L, arg, "number_bytes", 0);
     s->interval_ns = u64(L, arg, "interval_ns", 0);
     read_pace(L, arg, &s->pace);
+    s->think_ns = u64(L, arg, "think_ns", 0);
+    s->think_blocks = (unsigned)bind_field(L, arg, "think_blocks", 1, INT32_MAX, 1);
     lua_getfield(L, arg, "ledger");
     s->ledger = lua_isnil(L, -1) ? NULL : lledger_check(L, lua_gettop(L));
     lua_pop(L, 1);

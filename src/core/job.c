@@ -161,6 +161,10 @@ int job_open(struct job **out, const struct job_spec *spec, char *message, size_
         snprintf(message, len, "memory of the job: %s", strerrordesc_np(-err));
     if (err == 0)
         set_requests(j);
+    if (err == 0 && spec->ledger && !j->nop && !j->memory) {
+        snprintf(message, len, "verify needs a target that keeps data");
+        err = -EINVAL;
+    }
     if (err == 0 && jobrich_needed(spec) && (err = jobrich_open(j)) < 0)
         snprintf(message, len, "pace of the job: %s", strerrordesc_np(-err));
     if (err < 0) {

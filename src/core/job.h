@@ -44,6 +44,8 @@ struct job_spec {
     bool continue_on_error;
     bool clock_each;
     struct pace_spec pace;      /* kind PACE_NONE: a closed loop */
+    uint64_t think_ns;          /* pause when that many operations have ended, 0: none */
+    unsigned think_blocks;      /* 1 and more; the next ones wait for it */
     uint64_t number_bytes;      /* of a mix of sizes: bytes to issue, 0: no limit */
     uint64_t interval_ns;       /* a point of the series for each, 0: none */
     bool hooked;                /* operations come from job_give */

@@ -116,7 +116,7 @@ INLINE bool issue_one(struct job *j, const struct engine *e, uint64_t now)
     struct job_op op;
     unsigned slot;
 
-    if (r->paced && r->pace.next > now)
+    if ((r->paced && r->pace.next > now) || jobwait_thinks(j, now))
         return false;
     if (!take_free(j, &op, now))
         return false;
@@ -128,6 +128,7 @@ INLINE bool issue_one(struct job *j, const struct engine *e, uint64_t now)
         jobverify_stamp(j, slot);
     j->since_sync = op.side == JOB_SYNC ? 0 : j->since_sync + (op.side == JOB_WRITE);
     j->result->issued += op.side != JOB_SYNC;
+    r->think_left -= r->thinks && op.side != JOB_SYNC;
     put(j, e, slot, (now - j->start) & TIME_MASK);
     return true;
 }
@@ -341,6 +342,7 @@ INLINE int reap(struct job *j, const struct engine *e)
         }
     if (n)
         e->consume(j->rig.self, n);
+    jobwait_ended(j, now);
     return err;
 }
 
@@ -358,7 +360,7 @@ static unsigned wait_for(const struct job *j)
 {
     unsigned flying = j->depth - j->free_count;
 
-    if (j->stopping || j->rich->paced || j->rich->later.count > 0)
+    if (j->stopping || j->rich->paced || j->rich->later.count > 0 || j->rich->thinks)
         return 1;
     if (room(j) > 0 && j->wait_min > 1 && !j->rich->holds)
         return 0;               /* room for another batch first */

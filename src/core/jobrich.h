@@ -27,6 +27,9 @@ struct rich {
     struct job_op *given;       /* a ring of `depth`: chosen by a hook, not yet started */
     unsigned given_first, given_count;
     struct later later;         /* those that think first */
+    bool thinks;                /* the job pauses after every think_blocks operations */
+    unsigned think_left;        /* that may start before the next pause */
+    uint64_t think_until;
     bool no_more;
     struct ledger *ledger;      /* of a verified job */
     bool read_back;
@@ -47,6 +50,11 @@ void jobverify_done(struct job *j, unsigned slot, int res);
 
 /* Take over what the script's thread has changed. */
 void jobrich_control(struct job *j, struct job_live *live, uint64_t now);
+
+/* Does the job pause now, or wait for the last operation before a pause? And the pause begins
+ * when that one has ended. */
+bool jobwait_thinks(const struct job *j, uint64_t now);
+void jobwait_ended(struct job *j, uint64_t now);
 
 /* How long nothing but a completion needs attention, ns. */
 uint64_t jobrich_quiet(const struct job *j, uint64_t now);

@@ -11,7 +11,7 @@
 bool jobrich_needed(const struct job_spec *spec)
 {
     return spec->pace.kind != PACE_NONE || spec->load.sizes.count > 0 || spec->interval_ns ||
-           spec->hooked || spec->told || spec->ledger;
+           spec->hooked || spec->told || spec->ledger || spec->think_ns;
 }
 
 static int open_pace(struct job *j)
@@ -22,8 +22,6 @@ static int open_pace(struct job *j)
     r->result = pace_result_new(&j->spec->pace);
     if (!r->due || !r->result)
         return -ENOMEM;
-    /* Wake-ups of this thread are not to be late by the 50 us that are usual. */
-    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     return pace_init(&r->pace, &j->spec->pace, j->spec->load.seed, j->spec->load.stream);
 }
 
@@ -58,9 +56,14 @@ int jobrich_open(struct job *j)
     r->hooked = j->spec->hooked;
     r->virtual = j->rig.port != NULL;
     r->limit = j->depth;
+    r->thinks = j->spec->think_ns > 0;
+    r->think_left = j->spec->think_blocks;
     r->ledger = j->nop ? NULL : j->spec->ledger;
     r->read_back = r->ledger && r->ledger->number && j->spec->read_back;
     r->bytes_left = j->spec->number_bytes ? j->spec->number_bytes : UINT64_MAX;
+    /* Wake-ups of this thread are not to be late by the 50 us that are usual. */
+    if (r->paced || r->thinks)
+        prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     if (r->paced)
         err = open_pace(j);
     if (err == 0 && r->hooked)

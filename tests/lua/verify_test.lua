@@ -224,4 +224,16 @@ t.case("what verify cannot do is refused", function()
   t.contains(message, "multiples of 512")
 end)
 
+t.case("a target that keeps no data cannot be verified", function()
+  local empty = iolua.sim.device { service = "1ms", size = "1m" }
+  local r, message = iolua.job { target = empty, rw = "write", number_ios = 1, verify = true }
+  t.equal(r, nil)
+  t.contains(message, "verify needs a target that keeps data")
+  -- A volume keeps data where its members do.
+  local v <close> = assert(iolua.volume.stripe { members = { empty,
+    iolua.sim.device { service = "1ms", size = "1m" } }, chunk = "4k" })
+  t.contains(select(2, iolua.job { target = v, rw = "write", number_ios = 1, verify = true }),
+    "verify needs a target that keeps data")
+end)
+
 t.done()

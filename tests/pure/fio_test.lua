@@ -9,7 +9,7 @@ local KNOWN = {}
 for key in ("target rw bs iodepth batch offset size io_size number_ios runtime ramp_time "
   .. "rwmixread distribution rate rate_iops arrival norepeat fsync fdatasync end_fsync "
   .. "direct cpus cpus_allowed_policy seed engine continue_on_error ring "
-  .. "thinktime"):gmatch("%S+") do
+  .. "thinktime thinktime_blocks"):gmatch("%S+") do
   KNOWN[key] = true
 end
 
@@ -120,6 +120,14 @@ t.case("rates, mixes, thinking, engines", function()
     .. "ioengine=libaio\niodepth=16\nhipri\nramp_time=2\nfsync=8")
   t.same({ o.rwmixread, o.rate, o.arrival, o.thinktime, o.engine, o.iodepth, o.ring.iopoll,
     o.ramp_time, o.fsync }, { 70, 1 << 20, "poisson", 100000, "auto", 16, true, 2000000000, 8 })
+end)
+
+t.case("thinking: in us, after every operation or so many; none is none", function()
+  local o = one "thinktime=2ms\nthinktime_blocks=4"
+  t.same({ o.thinktime, o.thinktime_blocks }, { 2000000, 4 })
+  o = one "thinktime=0\nthinktime_blocks=4"
+  t.same({ o.thinktime, o.thinktime_blocks }, {})
+  t.equal(#select(2, one "thinktime=5\nthinktime_spin=5"), 1)
 end)
 
 t.case("a depth that the engine has not is told", function()

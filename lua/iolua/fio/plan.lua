@@ -113,6 +113,7 @@ local function finish(job, refused, known)
   finish_length(job, refused)
   finish_places(job)
   if job.o.thinktime == 0 then job.o.thinktime = nil end
+  if not job.o.thinktime or job.o.thinktime_blocks == 0 then job.o.thinktime_blocks = nil end
   if splits(job) then job.cpu_list = cpu_list(job.o.cpus) end
   if next(job.ring) then job.o.ring = job.ring end
   for _, key in ipairs(options.unknown(job.o, known)) do

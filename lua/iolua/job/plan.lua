@@ -108,6 +108,9 @@ local function common(o)
     bs_max = math.max(o.sizes.max, o.bs_max or 1), interval_ns = o.interval or 0,
     watched = o.on_interval ~= nil,
   }
+  if o.thinktime then
+    worker.think_ns, worker.think_blocks = o.thinktime, o.thinktime_blocks or 1
+  end
   add_pace(o, worker)
   add_places(o, worker)
   add_hook(o, worker)

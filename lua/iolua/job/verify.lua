@@ -154,6 +154,7 @@ local function readers(workers)
     for key, value in pairs(worker) do reader[key] = value end
     reader.read_percent, reader.random, reader.norepeat = 100, false, false
     reader.distribution, reader.sizes, reader.rate, reader.hook = nil, nil, nil, nil
+    reader.think_ns = nil
     reader.ramp_ns, reader.runtime_ns, reader.interval_ns = 0, 0, 0
     reader.number_ios, reader.number_bytes = math.maxinteger, 0
     reader.fsync_every, reader.end_fsync, reader.watched = 0, false, nil
