@@ -1,10 +1,12 @@
 -- Question: what does the chunk of a write-intent bitmap cost a RAID 5, small against large?
 -- Needs:    root and the kernel's device-mapper with raid (it says so where that is missing); scratch
 --           members, or --members and --metadata with --destroy.   Takes: under two minutes.
--- Shows:    a row a region size: rates of random and sequential writes, and how often the bitmap
---           was written for them, by the metadata devices' own counters; then verdicts.
+-- Shows:    a row a region size: rates of random and sequential writes, and of dbench, bonnie++ and
+--           tiotest on a filesystem (those present; ours where they are not), and beside each how
+--           often the bitmap was written, by the metadata devices' own counters; then verdicts.
 local iolua = require "iolua"
 local counter = require "iolua.run.device"
+local loads = require "bitmap.loads"
 
 local opt = iolua.options {
   "What does the chunk of a write-intent bitmap cost a RAID 5, small against large?",
@@ -14,6 +16,12 @@ local opt = iolua.options {
   destroy = { type = "boolean", default = false, help = "the data of those devices may be lost" },
   writes = { type = "integer", default = 300, min = 1, help = "random 4 KiB writes a run" },
   sequential = { type = "size", default = "16m", help = "bytes written in order a run" },
+  loads = { type = "string", list = true,
+    help = "of dbench,bonnie,tiotest, on an ext4 of the volume (default: all that are to be had)" },
+  seconds = { type = "integer", default = 2, min = 1, help = "dbench runs, after its warm-up" },
+  clients = { type = "integer", default = 2, min = 1, help = "of dbench; threads of tiotest" },
+  data = { type = "size", default = "16m", min = 1 << 20,
+    help = "bytes of bonnie's file, and of all of tiotest's" },
   replicates = { type = "integer", default = 2, min = 1, help = "runs of each region size" },
   size = { type = "size", default = "36m", help = "of a scratch member" },
   folder = { type = "path", help = "of the scratch members' files" },
@@ -113,6 +121,9 @@ local function setup(case)
   return v
 end
 
+local chosen, missing = loads.choose(opt.loads)
+if not chosen then fail(missing) end
+
 local function measure(_, v, run)
   local clean, message = wait_clean(v)
   if not clean then return nil, message end
@@ -124,21 +135,35 @@ local function measure(_, v, run)
   local s, reason = iolua.job { target = v, rw = "write", bs = "64k", iodepth = 4,
     size = math.min(opt.sequential, v:size()) // 65536 * 65536 }
   if not s then return nil, reason end
-  return { random_iops = r.write.iops, random_us = r.write.lat:mean() / 1e3,
-    bitmap_writes = random, sequential_MB_per_s = s.write.bytes_per_s / 1e6 },
-    iolua.experiment.evidence(r)
+  local values = { random_iops = r.write.iops, random_us = r.write.lat:mean() / 1e3,
+    bitmap_writes = random, sequential_MB_per_s = s.write.bytes_per_s / 1e6 }
+  local ok, failed = loads.measure(chosen, v, values, opt, function(fn)
+    local from = count()
+    local rate, wrong = fn()
+    return rate, rate and bitmap_writes(from) or wrong
+  end)
+  if not ok then return nil, failed end
+  return values, iolua.experiment.evidence(r)
 end
+
+local metrics = { "bitmap_writes", "random_iops", "random_us", "sequential_MB_per_s" }
+for _, load in ipairs(chosen) do
+  table.insert(metrics, load.name .. "_bitmap")
+  table.insert(metrics, load.name .. "_MB_per_s")
+  if load.note and not opt.quiet then print(("%s: %s"):format(load.name, load.note)) end
+end
+for _, sentence in ipairs(missing) do print(sentence) end
 
 local result = iolua.experiment {
   name = "bitmap-chunk", question = "What does the bitmap's chunk cost?", options = opt,
   factors = { region = regions }, replicates = opt.replicates, seed = opt.seed, duplicate = false,
-  metrics = { "bitmap_writes", "random_iops", "random_us", "sequential_MB_per_s" }, gates = false,
+  metrics = metrics, gates = false,
   writes = disks and "scratch disks, made and removed" or all_devices(),
   setup = setup, measure = measure,
 }
 if opt.plan then return end
 assert(result:report(opt, {}))
-for _, metric in ipairs { "random_iops", "sequential_MB_per_s" } do
+for _, metric in ipairs(metrics) do
   local ok, c = pcall(result.compare, result, { factor = "region", metric = metric })
   print(ok and c.sentence or tostring(c))
 end

@@ -12,7 +12,9 @@ local opt = iolua.options {
   bandwidth = { type = "string", default = "20MB/s",
     help = "of the scratch device, where the kernel can limit it; \"none\": as it comes" },
   bs = { type = "size", default = "64k", help = "bytes an operation" },
-  replicates = { type = "integer", default = 4, min = 2, help = "pairs of runs of each program" },
+  programs = { type = "string", list = true, default = { "dd", "hdparm", "spew", "fio" },
+    help = "which" },
+  replicates = { type = "integer", default = 3, min = 2, help = "pairs of runs of each program" },
   smallest = { type = "string", default = "10%", help = "smallest difference that is of interest" },
   seed = { type = "integer", default = 1, min = 0, help = "of the order" },
   experiment = true,
@@ -120,7 +122,10 @@ print(("scratch %s of %s%s, bs %s, direct; theirs and ours in random order, %d p
 
 local path = job_file(device)
 local _ <close> = setmetatable({}, { __close = function() os.remove(path) end })
+local wanted = {}
+for _, name in ipairs(opt.programs) do wanted[name] = true end
 for _, program in ipairs(programs) do
+  if not wanted[program.name] then goto continue end
   local there = iolua.run { "sh", "-c", "command -v "
     .. program.name .. " /usr/sbin/" .. program.name, check = false }
   if program.block and disks.kind == "file" then
@@ -130,4 +135,5 @@ for _, program in ipairs(programs) do
   else
     compare(program, device, path)
   end
+  ::continue::
 end

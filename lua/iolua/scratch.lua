@@ -18,7 +18,7 @@ local OPTIONS = {
   seed = { type = "integer", default = 1, min = 0, help = "of the data" },
 }
 
-local EINVAL, ENOSPC = 22, 28
+local ENODEV, EINVAL, ENOSPC = 19, 22, 28
 local GRAIN = 4096              -- sizes are rounded up to it, for direct I/O
 
 -- Filesystems that live in memory: a measurement on them measures no disk.
@@ -64,6 +64,17 @@ end
 --- The folder a scratch file would be made in, if it can be written.
 ---@return string
 function scratch.folder() return folders()[1] end
+
+--- Why there is nothing to be had: a described machine has the devices that it describes, and what
+--- is measured on this one would be taken for a result of that. Nil on this machine.
+---@return string?
+function scratch.refused()
+  local machine = package.loaded["iolua.machine"]
+  local current = machine and machine.current()
+  if not current then return nil end
+  return ("%s has no scratch disks: jobs on its devices run there, and nothing else; it has %s")
+    :format(current.name, table.concat(current.paths, ", "))
+end
 
 -- Open in one folder: with O_DIRECT, or without where that may be.
 local function open_in(folder, direct)
@@ -111,6 +122,8 @@ end
 ---@async
 function scratch.file(options)
   local o = schema.check(OPTIONS, options or {}, 2, "scratch.file")
+  local refused = scratch.refused()
+  if refused then return nil, "scratch: " .. refused, ENODEV end
   o.size = (o.size + GRAIN - 1) // GRAIN * GRAIN
   local f, folder, errno = open_somewhere(o)
   if not f then return nil, folder, errno end

@@ -16,9 +16,9 @@ end
 
 local function has(program) return (select(2, t.run("command -v " .. program))) == 0 end
 
--- What a function moves on a loop device of 16 MiB: { reads, read_bytes, writes, write_bytes }.
-local function on_loop(fn)
-  local image = make("image", 16 << 20)
+-- What a function moves on a loop device, of 16 MiB unless told: { reads, read_bytes, writes, write_bytes }.
+local function on_loop(fn, mib)
+  local image = make("image", (mib or 16) << 20)
   local device, status = t.run("losetup -f --show --direct-io=on " .. image)
   if status ~= 0 then t.skip("no loop device: " .. device) end
   device = device:gsub("\n", "")
@@ -215,6 +215,44 @@ t.case("bonnie++ itself, copies in step by its own semaphores", function()
   t.equal(#r.copies, 2)
   t.equal(r.copies[2].files.count, 1024)
   t.equal(t.run("ls " .. dir .. " | grep -ci bonnie"), "0\n")
+end)
+
+-- What the disk writes for a run on an ext4 of its own: theirs, then ours.
+local function both_written(theirs, ours)
+  local mounted = require "iolua.run.mounted"
+  if t.run("id -u") ~= "0\n" then t.skip("a filesystem is mounted by root") end
+  if not has("bonnie++") and not has("/usr/sbin/bonnie++") then t.skip("bonnie++ is not installed") end
+  return on_loop(function(device)
+    local written = {}
+    for i = 1, 2 do
+      assert(mounted.format(device, { destroy = device }))
+      local before = assert(counter.before(device))
+      local r, message = (i == 1 and mounted.run or mounted.iolua)(device, i == 1 and theirs or ours)
+      if not r then t.skip("no mount here: " .. message) end
+      written[i] = counter.since(before).write_bytes
+    end
+    return written[1], written[2]
+  end, 64)
+end
+
+-- Both in kernel's counts: 16 MiB by blocks, 16 rewritten, a tenth of 8192 seeks write 8 KiB of
+-- 2048 places (about 1 - e^-0.4 of them, 5.3 MiB); and what the filesystem adds, which is alike.
+t.case("bonnie: blocks, rewrite and seeks write what bonnie++'s own do", function()
+  local theirs, ours = both_written({ "bonnie++", "-u", "root", "-f", "-q", "-s", 16, "-r", 0,
+    "-n", 0 }, [[assert(require("iolua").workload.bonnie { size = 16 << 20, chunk = 8192 })]])
+  local expected = (32 + 16 * (1 - math.exp(-0.4))) * (1 << 20)
+  t.near(theirs / expected, 1, 0.1, "theirs")
+  t.near(ours / expected, 1, 0.1, "ours")
+end)
+
+-- Twice 2048 files of 1000 to 2000 bytes, a block of 4 KiB each, created and deleted: 16 MiB less
+-- what is deleted before it is written, and the filesystem's own.
+t.case("bonnie: files write what bonnie++'s own do", function()
+  local theirs, ours = both_written({ "bonnie++", "-u", "root", "-f", "-q", "-s", 0, "-r", 0,
+    "-n", "2:2000:1000:2" }, [[assert(require("iolua").workload.bonnie { files = { count = 2,
+    max = 2000, min = 1000, dirs = 2 } })]])
+  t.ok(theirs > 8 << 20, theirs)
+  t.near(ours / theirs, 1, 0.25)
 end)
 
 t.case("files of a cancelled bonnie are removed", function()

@@ -72,8 +72,8 @@ depmod -b "$root" "$version"
 (cd "$root" && find . | cpio -o -H newc --quiet) >initrd
 
 # Programs for the guest, not installed: a second witness (blktrace), and makers of what a
-# device may hold, and an udevd. A test that misses one is skipped.
-for tool in blktrace mdadm lvm2 cryptsetup-bin udev libsystemd-shared; do
+# device may hold, and an udevd, and loads. A test that misses one is skipped.
+for tool in blktrace mdadm lvm2 cryptsetup-bin udev libsystemd-shared dbench libpopt0 bonnie++; do
     [ ! -d "$tool" ] || continue
     apt-get -qq download $tool >>download.log 2>&1 && dpkg-deb -x ${tool}_*.deb $tool ||
         echo "no $tool: its tests are skipped"

@@ -9,6 +9,8 @@ local throttle = require "iolua.scratch.throttle"
 local zram = require "iolua.scratch.zram"
 local units = require "iolua.units"
 
+local ENODEV = 19
+
 local OPTIONS = {
   count = { type = "integer", default = 4, min = 1, max = 64, help = "how many" },
   size = { type = "size", default = "64m", min = 4096, help = "bytes of each" },
@@ -139,6 +141,8 @@ return function(options)
     if not rate then error("scratch.disks: bandwidth: " .. why, 2) end
     o.bandwidth = rate
   end
+  local refused = require("iolua.scratch").refused()
+  if refused then return nil, "scratch.disks: " .. refused, ENODEV end
   local self = setmetatable({ kind = "file", notes = {}, files = {}, loops = {}, limits = {},
     zrams = {},
     size = o.size, bandwidth = o.bandwidth }, disks)

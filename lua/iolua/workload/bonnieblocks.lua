@@ -73,7 +73,9 @@ local function seeks(o, state)
     steps[i] = errand.step(update and "update" or "read",
       (state.generator:below(chunks) - 1) * o.chunk, o.chunk)
   end
-  return by_walk(state, steps, o.seekers)
+  local m, message, errno = by_walk(state, steps, o.seekers)
+  if not m then return nil, message, errno end
+  return with_fsync(state, m)           -- the original's seekers close, and a close flushes
 end
 
 -- Bytes one at a time, through as many calls.

@@ -1,0 +1,51 @@
+-- Every scenario as a user starts it: as root and as nobody, on this machine and on described
+-- ones. With FULL=1 without arguments, as a newcomer does; else the smallest run of each.
+local t = require "check"
+local scenarios = require "scenarios"
+
+local full = (os.getenv("FULL") or "") ~= ""
+scenarios.cases(full and {} or scenarios.SMALL, full and 120 or 60)
+
+-- A row's times of day differ; nothing else may.
+local function rows(name, machine, folder)
+  local output, status = scenarios.run(name, "--csv -", { folder = folder, machine = machine })
+  return output:gsub("%d%d%d%d%-%d%d%-[%dT:]+Z", ""), status
+end
+
+-- What does not run on a described machine says so itself.
+local REFUSALS = {
+  "a described machine has no device-mapper",               -- bitmap_chunk
+  "has no scratch disks: jobs on its devices run there, and nothing else",
+}
+
+local function refused(output)
+  for _, text in ipairs(REFUSALS) do
+    if output:find(text, 1, true) then return true end
+  end
+  return false
+end
+
+-- These have no rows: they are loads by fibers, or print a tree.
+local NO_ROWS = { copy = "", hello = "", log_writer = "", pointer_chase = "", topology = "" }
+
+local folder = scenarios.folder()
+for _, name in ipairs(scenarios.list()) do
+  for _, machine in ipairs(scenarios.machines()) do
+    t.case(("%s on %s: the same rows twice, or why not"):format(name, machine), function()
+      local first, status
+      if NO_ROWS[name] then
+        first, status = scenarios.run(name, "", { folder = folder, machine = machine })
+      else
+        first, status = rows(name, machine, folder)
+      end
+      if refused(first) then return end
+      t.equal(status, 0, first)
+      t.ok(#first > 100, first)
+      local second = NO_ROWS[name] and scenarios.run(name, "", { folder = folder,
+        machine = machine }) or rows(name, machine, folder)
+      t.equal(second, first)
+    end)
+  end
+end
+t.run("rm -rf " .. folder)
+t.done()
