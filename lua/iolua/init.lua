@@ -50,6 +50,7 @@ local PARTS = {
   settings = "iolua.settings",
   trace = "iolua.trace",
   locality = "iolua.locality",
+  memory = "iolua.memory",
   env = "iolua.env",
   machine = "iolua.machine",
   -- Experiments.

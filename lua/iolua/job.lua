@@ -66,6 +66,8 @@ local function run(o, targets)
   if not claim then return nil, taken, busy end
   local ok, unfit, why_errno = verify.prepare(o, targets, workers, plan_of)
   if not ok then return nil, unfit, why_errno end
+  local bound <close>, unbound, bound_errno = buffered.bound(o.memory)
+  if bound == nil then return nil, unbound, bound_errno end
   local cached, undropped, errno_of = buffered.watch(targets, o.drop_cache)
   if cached == nil then return nil, undropped, errno_of end
   local counter = punt_counter()

@@ -15,6 +15,8 @@ local core = require "iolua.core"
 
 local journal = {}
 
+local EBUSY = 16
+
 local KINDS = {
   attr = "iolua.attr",          -- a text file of the kernel; target: path
   tunable = "iolua.attr",       -- the same, which comes and goes with the I/O scheduler
@@ -23,6 +25,9 @@ local KINDS = {
   blkio = "iolua.scratch.throttle", -- a device's limit in a cgroup of version 1
   irq = "iolua.settings.irq",   -- affinity of an interrupt; target: "NUMBER NAME"
   iomax = "iolua.settings.cgroup", -- a device's line in io.max; target: "PATH MAJOR:MINOR"
+  memory = "iolua.memory",      -- a control group that was made; target: its folder, old: ours
+  subtree = "iolua.memory",     -- a controller switched on; target: cgroup.subtree_control
+  action = "iolua.journal.action", -- done to the machine, without undo; target: what
 }
 
 local own                       -- the journal of this state, nil before the first record
@@ -95,6 +100,43 @@ end
 function journal.note(notes)
   if #notes == 0 or not own then return true end        -- all has been undone already
   return own:note(notes)
+end
+
+--- Pids of the other runs of this user that live and have changed something.
+---@return integer[]
+function journal.others()
+  local folder = journal.folder()
+  local own_pid = math.tointeger(tonumber(core.attr.read("/proc/self/stat"):match("^%d+")))
+  local pids = {}
+  for _, name in ipairs(folder and names(folder) or {}) do
+    local j, _, _, pid = core.journal.load(folder, name)
+    if j then
+      j:close()                 -- of a dead run: it is undone at our first record
+    elseif pid and pid ~= own_pid and pid > 0 then
+      pids[#pids + 1] = pid
+    end
+  end
+  return pids
+end
+
+--- Do to the whole machine what cannot be undone: recorded while it is done, and refused while
+--- another run of this user is under way with anything changed.
+---@param target string  what is acted on: a path
+---@param fn function    true, or nil, message, errno
+---@return any
+---@return string? message  "TARGET: run N is under way ..."
+---@return integer? errno
+function journal.action(target, fn)
+  local others = journal.others()
+  if #others > 0 then
+    return nil, ("%s: run %d is under way and would be disturbed"):format(target, others[1]),
+      EBUSY
+  end
+  local id, message, errno = journal.add { { kind = "action", target = target, old = "" } }
+  if not id then return nil, message, errno end
+  local result = table.pack(fn())
+  journal.note { { id = id, done = true } }
+  return table.unpack(result, 1, result.n)
 end
 
 --- The record of a target that this run holds, or nil.

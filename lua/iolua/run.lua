@@ -19,6 +19,8 @@ local OPTIONS = {
   cpus = { type = "any", help = "CPUs: \"0-3\", {0, 1}, a cpuset, or a function of the copy" },
   node = { type = "any", help = "NUMA node its memory is on, or a function of the copy" },
   cgroup = { type = "any", help = "folder of an existing cgroup, or a function of the copy" },
+  memory = { type = "size", min = 4 << 20,
+    help = "what all copies may have and keep in the page cache, by a cgroup of their own" },
   dir = { type = "any", help = "folder to run in, or a function of the copy" },
   timeout = { type = "duration", min = 1000, help = "time it may take, then it is ended" },
   grace = { type = "duration", default = "1s", help = "from the first asking to SIGKILL" },
@@ -55,6 +57,7 @@ local function parse(options, level)
   end
   local o = schema.check(OPTIONS, named, level + 1, "run")
   o.argv = argv
+  if o.memory and o.cgroup then misuse(level + 1, "memory makes a cgroup: cgroup names another") end
   return o
 end
 
@@ -245,6 +248,14 @@ local function failure(o, name, list)
   end
 end
 
+-- A control group of the copies' own, where their memory is to be bounded.
+local function bounded(o)
+  if not o.memory then return nil end
+  local bound, message, errno = require("iolua.memory").group(o.memory)
+  if bound then o.cgroup = bound.path end
+  return bound, message, errno
+end
+
 --- Run a program, or copies of it, and wait until nothing of it is left.
 ---
 --- The list part is the program and its arguments; one may be a function of the copy's number.
@@ -252,7 +263,8 @@ end
 --- bytes are of all its processes. `out` and `err` are all that it printed.
 ---@param options table
 ---@return table? result  wall_ns, user_ns, system_ns, rss_bytes, read_bytes, write_bytes, exit
----  or signal, out, err; copies: the same of each; device: transfers of the disk
+---  or signal, out, err; copies: the same of each; device: transfers of the disk; refaults:
+---  pages read again of a program whose memory is bounded
 ---@return string? message  "run NAME: reason"; the package's name where it is not installed
 ---@return integer? errno   nil when the program itself failed
 ---@return table? partial   the result of a program that failed or took too long
@@ -262,6 +274,8 @@ function run.program(options)
   local name = o.argv[1]:match("[^/]*$")
   local path, specs = core.spawn.which(o.argv[1]), {}
   if not path then return nil, packages.missing(o.argv[1]), ENOENT end
+  local bound <close>, unbound, refused = bounded(o)
+  if o.memory and not bound then return nil, ("run %s: %s"):format(name, unbound), refused end
   for i = 1, o.copies do specs[i] = plan(o, path, i, 2) end
   local counted, why, code = device.before(o.device)
   if o.device and not counted then return nil, "run: " .. why, code end
@@ -269,6 +283,7 @@ function run.program(options)
   if not list then return nil, ("run %s: %s"):format(name, message), errno end
   local r = merged(list)
   r.device = counted and device.since(counted)
+  r.refaults = bound and bound:refaults()
   if o.keep then
     local ok
     ok, why, code = keep(o, name, list)

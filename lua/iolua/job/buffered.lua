@@ -2,7 +2,10 @@
 --
 -- A buffered job's result has `buffered`: how the cache was dropped and what was left of it,
 -- bytes the application had, bytes the device moved, and their ratio.
+local attr = require "iolua.attr"
 local core = require "iolua.core"
+local journal = require "iolua.journal"
+local memory = require "iolua.memory"
 
 local buffered = {}
 
@@ -16,25 +19,46 @@ local function counted(dev)
   return { read = 512 * words[3], written = 512 * words[7] }
 end
 
-local function is_buffered(target)
+--- Does a target go through the page cache?
+function buffered.is(target)
   if type(target) ~= "userdata" or target:direct() then return false end
   return target:type() == "regular" or target:type() == "block"
+end
+
+local DROP_CACHES = "/proc/sys/vm/drop_caches"
+
+-- The clean pages of everybody on the machine; dirty ones stay, so the file's are written first.
+local function drop_caches(f)
+  if f:writable() then
+    local ok, message, errno = f:fdatasync()
+    if not ok then return nil, message, errno end
+  end
+  return journal.action(DROP_CACHES, function()
+    local ok, message, errno = attr.write(DROP_CACHES, "1")
+    if ok then return true end
+    return nil, ("drop_caches: %s (only root may: it drops the page cache of everybody on this "
+      .. "machine)"):format(message), errno
+  end)
 end
 
 local DROP = {
   fadvise = function(f) return core.cache.flush(f) end,
   blkflsbuf = function(f) return core.cache.flush_device(f) end,
+  drop_caches = drop_caches,
 }
 
 --- Drop the cache of a file or device by a stated means, and count what is left.
 ---@param f iolua.file
----@param means? string  "fadvise" (default) or "blkflsbuf", which is of devices and root
+---@param means? string  "fadvise" (default); "blkflsbuf", which is of devices and root;
+---  "drop_caches", which is of root, of the whole machine, and slows everybody on it down
 ---@return table? proof  means, left_bytes, counted_by
 ---@return string? message
 ---@return integer? errno
 function buffered.drop(f, means)
   means = means or "fadvise"
-  if not DROP[means] then error(("drop: %q is not fadvise or blkflsbuf"):format(means), 2) end
+  if not DROP[means] then
+    error(("drop: %q is not fadvise, blkflsbuf or drop_caches"):format(means), 2)
+  end
   local ok, message, errno = DROP[means](f)
   if not ok then return nil, message, errno end
   local left, by, code = core.cache.resident(f)
@@ -42,16 +66,27 @@ function buffered.drop(f, means)
   return { means = means, left_bytes = left, counted_by = by }
 end
 
+--- Bound this process's memory while a job runs; false where that is not asked for.
+---@return iolua.memorybound|false?
+---@return string? message
+---@return integer? errno
+function buffered.bound(bytes)
+  if not bytes then return false end
+  local bound, message, errno = memory.bound(bytes)
+  if not bound then return nil, "job: " .. message, errno end
+  return bound
+end
+
 --- Watch the buffered targets of a job from now on.
 ---@param targets table  open
----@param drop string?   "fadvise", "blkflsbuf": drop their caches first
+---@param drop string?   "fadvise", "blkflsbuf", "drop_caches": drop their caches first
 ---@return table? watch  nil where no target is buffered
 ---@return string? message
 ---@return integer? errno
 function buffered.watch(targets, drop)
   local watch = { before = {}, list = {} }
   for _, f in ipairs(targets) do
-    if is_buffered(f) then
+    if buffered.is(f) then
       watch.list[#watch.list + 1] = f
       local device = core.blk.find(f:path())
       local dev = device and device.disk_dev
@@ -69,6 +104,7 @@ function buffered.watch(targets, drop)
     watch.dropped = { means = drop, left_bytes = left, counted_by = by }
   end
   for dev in pairs(watch.before) do watch.before[dev] = counted(dev) or false end
+  watch.refaults, watch.refaults_of = memory.refaults()
   return watch
 end
 
@@ -84,15 +120,28 @@ local function device_bytes(watch)
   return sum
 end
 
+-- Pages read again: counted in the same place before and after, or not told.
+local function refaulted(watch, told)
+  local now, of = memory.refaults()
+  if now and watch.refaults and of == watch.refaults_of then
+    told.refaults, told.refaults_of = now - watch.refaults, of
+  end
+  local group = memory.current()
+  told.memory_bytes = group and group.bytes
+end
+
 --- What a watched job moved, in the whole run.
 ---@param watch table
 ---@param r table       result of the job
 ---@param moved integer  bytes that completed, ramp included
 ---@return table  dropped, application_bytes, device (read, written: bytes), amplification of a
----  job that only reads or only writes: device bytes for each of the application's
+---  job that only reads or only writes: device bytes for each of the application's; refaults:
+---  pages that the cache had dropped and that were read again, of "group" or "machine";
+---  memory_bytes, where a control group bounded it
 function buffered.told(watch, r, moved)
   local device = device_bytes(watch)
   local told = { dropped = watch.dropped, application_bytes = moved, device = device }
+  refaulted(watch, told)
   if not device or moved == 0 then return told end
   if r.read and not r.write then told.amplification = device.read / moved end
   if r.write and not r.read then told.amplification = device.written / moved end

@@ -116,6 +116,13 @@ function check.given(o, targets, level)
   if #targets == 0 and o.rw ~= "nop" then misuse(level + 1, "rw = %q needs a target", o.rw) end
 end
 
+local function any_buffered(targets)
+  for _, target in ipairs(targets) do
+    if require("iolua.job.buffered").is(target) then return true end
+  end
+  return false
+end
+
 --- Can a job run on these targets together?
 ---@param o table  checked options
 ---@param targets table  opened
@@ -142,6 +149,9 @@ function check.targets(o, targets, level)
       misuse(level + 1, "engine = \"mmap\" goes through the page cache: a file or device "
         .. "that is not opened with direct")
     end
+  end
+  if o.memory and not any_buffered(targets) then
+    misuse(level + 1, "memory bounds the page cache: no target goes through it")
   end
   if o.foreign and simulated == 0 then
     misuse(level + 1, "cpus = %s are of a topology that is not this machine", tostring(o.cpus))

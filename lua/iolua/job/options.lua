@@ -78,8 +78,11 @@ return {
     help = "of places and contents; default: drawn, and told in the result" },
   engine = { choices = { "auto", "io_uring", "threads", "sync", "mmap", "sim" }, default = "auto",
     help = "how I/O is done; auto: io_uring, else threads; mmap: reads as page faults" },
-  drop_cache = { choices = { "fadvise", "blkflsbuf" },
-    help = "drop the page cache of buffered targets first, and tell what was left of it" },
+  drop_cache = { choices = { "fadvise", "blkflsbuf", "drop_caches" },
+    help = "drop the page cache of buffered targets first, and tell what was left of it; "
+      .. "drop_caches: everybody's on this machine" },
+  memory = { type = "size", min = 4 << 20,
+    help = "what this process may keep in the page cache and for itself meanwhile, by a cgroup" },
   verify = { type = "boolean", default = false,
     help = "stamp what is written, check what is read, and read back at the end" },
   do_verify = { type = "boolean", default = true,
