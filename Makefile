@@ -44,6 +44,7 @@ CTOOL := $(patsubst tests/tools/%.c,$(O)/tests/%,$(wildcard tests/tools/*.c))
 all: $(O)/iolua $(O)/lua/iolua/core.so
 
 $(BIND) $(MAIN): CPPFLAGS += $(LUA_CFLAGS)
+$(BIND): CFLAGS += -fno-plt        # a call of Lua is a jump less
 
 $(O)/%.o: src/%.c Makefile
 	@mkdir -p $(@D)

@@ -9,36 +9,10 @@
 #include "bind/bind.h"
 #include "bind/larray.h"
 #include "bind/lhook.h"
-#include "core/array.h"
+#include "bind/lhookself.h"
 #include "core/crew.h"
-#include "core/rng.h"
 
-#define ARRAYS_MAX 64
-#define STREAM     0x686f6f6b00000000ull        /* apart from the streams that draw places */
-
-/* Stack of the worker's state while it works. */
-enum { NEXT = 1, ON_COMPLETE, IO, READ, WRITE, FSYNC, FIXED = FSYNC };
-
-struct lhook {
-    lua_State *_Atomic state;   /* NULL until the worker has opened it */
-    char *code, *path;          /* of travel.pack; package.path */
-    size_t code_len;
-    struct array *arrays[ARRAYS_MAX];
-    unsigned array_count;
-    bool next, complete;        /* which functions there are */
-    unsigned worker, workers;   /* from 1 */
-    bool may_write;
-    unsigned read_percent;
-    uint64_t offset, size, seed;        /* the region */
-    uint32_t bs, bs_max;
-    bool sided;                 /* all operations of the job are of one side */
-    enum job_side side;
-    uint64_t blocks;            /* of bs in the region */
-    uint64_t last;              /* where a block of bs can begin at most */
-    struct rng rng;
-    struct job *job;
-    unsigned wanted;
-};
+#define STREAM 0x686f6f6b00000000ull    /* apart from the streams that draw places */
 
 static char *copy_field(lua_State *L, int arg, const char *key, size_t *len)
 {
@@ -115,64 +89,6 @@ void lhook_read(lua_State *L, int arg, struct lhook **out, struct crew_spec *spe
     lua_pop(L, 1);
 }
 
-static struct lhook *self(lua_State *L)
-{
-    return lua_touserdata(L, lua_upvalueindex(1));
-}
-
-/* io.random(n) -> 0 .. n - 1 */
-static int io_random(lua_State *L)
-{
-    lua_Integer n = bind_checkrange(L, 1, 1, LUA_MAXINTEGER);
-
-    lua_pushinteger(L, (lua_Integer)rng_below(&self(L)->rng, (uint64_t)n));
-    return 1;
-}
-
-/* io.uniform() -> a float in [0, 1) */
-static int io_uniform(lua_State *L)
-{
-    lua_pushnumber(L, rng_unit(&self(L)->rng));
-    return 1;
-}
-
-/* io.block() -> the place of any block of bs in the region */
-static int io_block(lua_State *L)
-{
-    struct lhook *h = self(L);
-
-    lua_pushinteger(L, (lua_Integer)(h->offset + rng_below(&h->rng, h->blocks) * h->bs));
-    return 1;
-}
-
-/* io.now() -> ns of the engine's clock */
-static int io_now(lua_State *L)
-{
-    bind_pushu64(L, job_now(self(L)->job));
-    return 1;
-}
-
-/* Push the table that `next` is given. */
-static void push_io(lua_State *L, struct lhook *h)
-{
-    static const luaL_Reg functions[] = {
-        { "random", io_random }, { "uniform", io_uniform }, { "block", io_block },
-        { "now", io_now }, { NULL, NULL },
-    };
-    const struct { const char *key; uint64_t value; } numbers[] = {
-        { "worker", h->worker }, { "workers", h->workers }, { "offset", h->offset },
-        { "size", h->size }, { "bs", h->bs }, { "seed", h->seed },
-    };
-
-    lua_createtable(L, 0, 12);
-    lua_pushlightuserdata(L, h);
-    luaL_setfuncs(L, functions, 1);
-    for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        bind_pushu64(L, numbers[i].value);
-        lua_setfield(L, -2, numbers[i].key);
-    }
-}
-
 static void open_libraries(lua_State *L, const struct lhook *h)
 {
     luaL_openlibs(L);
@@ -184,6 +100,18 @@ static void open_libraries(lua_State *L, const struct lhook *h)
     lua_pushstring(L, h->path);
     lua_setfield(L, -2, "path");
     lua_pop(L, 1);
+}
+
+/* Does the function on top of the stack look at what it is given? */
+static bool takes(lua_State *L)
+{
+    lua_Debug about;
+
+    if (!lua_isfunction(L, -1))
+        return false;
+    lua_pushvalue(L, -1);
+    lua_getinfo(L, ">u", &about);
+    return about.nparams > 0 || about.isvararg;
 }
 
 /* Leaves the functions and what they are given on the stack, as the enum says. */
@@ -204,8 +132,9 @@ static int set_up(lua_State *L)
     }
     lua_call(L, 2, 1);                          /* hook travel functions */
     lua_getfield(L, -1, "next");
+    h->takes_io = takes(L);
     lua_getfield(L, -2, "on_complete");
-    push_io(L, h);
+    lhook_pushio(L, h);
     lua_pushliteral(L, "read");
     lua_pushliteral(L, "write");
     lua_pushliteral(L, "fsync");
@@ -242,99 +171,6 @@ static int hook_open(void *arg, struct job *j, char *message, size_t len)
     lua_pushlightuserdata(L, h);
     if (lua_pcall(L, 1, FIXED, 0) != LUA_OK)
         return fail(L, "hook", message, len);
-    return 0;
-}
-
-static enum job_side side(lua_State *L, struct lhook *h, int at)
-{
-    if (lua_isnil(L, at))
-        return h->read_percent == 100 || (h->read_percent > 0 &&
-               rng_below(&h->rng, 100) < h->read_percent) ? JOB_READ : JOB_WRITE;
-    if (lua_rawequal(L, at, READ))
-        return JOB_READ;
-    if (!lua_rawequal(L, at, WRITE) && !lua_rawequal(L, at, FSYNC))
-        luaL_error(L, "\"%s\" is not a kind of operation: read, write or fsync",
-                   luaL_tolstring(L, at, NULL));
-    if (!h->may_write)
-        luaL_error(L, "a job that only reads cannot do a %s", lua_tostring(L, at));
-    return lua_rawequal(L, at, WRITE) ? JOB_WRITE : JOB_SYNC;
-}
-
-/* The integer at `at`, def for nil, within [lo, hi]. */
-static uint64_t integer(lua_State *L, int at, const char *what, uint64_t lo, uint64_t hi,
-                        uint64_t def)
-{
-    lua_Integer v;
-    int ok;
-
-    if (lua_isnil(L, at))
-        return def;
-    v = lua_tointegerx(L, at, &ok);
-    if (!ok)
-        luaL_error(L, "%s is a %s, not an integer", what, luaL_typename(L, at));
-    if (v < 0 || (uint64_t)v < lo || (uint64_t)v > hi)
-        luaL_error(L, "%s %I is not in %I to %I", what, (LUAI_UACINT)v, (LUAI_UACINT)lo,
-                   (LUAI_UACINT)hi);
-    return (uint64_t)v;
-}
-
-/* The four results of next on top of the stack, as an operation that is given to the job. */
-static void give(lua_State *L, struct lhook *h, int top)
-{
-    enum job_side to = side(L, h, top + 3);
-    uint64_t think = integer(L, top + 4, "think time", 0, LUA_MAXINTEGER, 0), len, pos;
-
-    if (to == JOB_SYNC) {
-        job_give(h->job, to, 0, 0, think);
-        return;
-    }
-    len = integer(L, top + 2, "bytes", 1, h->bs_max, h->bs);
-    pos = lua_isboolean(L, top + 1) && lua_toboolean(L, top + 1) ? job_place(h->job)
-        : integer(L, top + 1, "offset", h->offset, h->offset + h->size, 0);
-    if (pos + len > h->offset + h->size)
-        luaL_error(L, "%I bytes at %I end outside of the region, which ends at %I",
-                   (LUAI_UACINT)len, (LUAI_UACINT)pos, (LUAI_UACINT)(h->offset + h->size));
-    job_give(h->job, to, pos, (uint32_t)len, think);
-}
-
-/* Next's answer: an offset alone, which is what most give, or all of its results. False when
- * there will be no more. */
-static bool answer(lua_State *L, struct lhook *h, int top)
-{
-    int whole = lua_gettop(L) == top + 1 && h->sided;
-    lua_Integer pos = 0;
-
-    if (whole && lua_isboolean(L, top + 1) && lua_toboolean(L, top + 1))
-        pos = (lua_Integer)job_place(h->job);
-    else if (whole)
-        pos = lua_tointegerx(L, top + 1, &whole);
-    if (whole && (uint64_t)pos >= h->offset && (uint64_t)pos <= h->last) {
-        job_give(h->job, h->side, (uint64_t)pos, h->bs, 0);
-        return true;
-    }
-    lua_settop(L, top + 4);
-    if (lua_isnil(L, top + 1) && !lua_rawequal(L, top + 3, FSYNC))
-        return false;
-    give(L, h, top);
-    return true;
-}
-
-/* next ... fsync hook | Ask for as many operations as are wanted. */
-static int choose(lua_State *L)
-{
-    struct lhook *h = lua_touserdata(L, FIXED + 1);
-    int top = FIXED + 1;
-
-    for (unsigned n = h->wanted; n > 0; n--) {
-        lua_pushvalue(L, NEXT);
-        lua_pushvalue(L, IO);
-        lua_call(L, 1, LUA_MULTRET);
-        if (!answer(L, h, top)) {
-            job_end(h->job);
-            return 0;
-        }
-        lua_settop(L, top);
-    }
     return 0;
 }
 
@@ -383,7 +219,7 @@ static int hook_step(void *arg, struct job *j, struct job_live *live, char *mess
     int err = 0, went;
 
     if (h->next && (h->wanted = job_wants(j)) > 0)
-        err = run(h, choose, "next", message, len);
+        err = run(h, lhook_choose, "next", message, len);
     if (err < 0)
         return err;
     went = job_step(j, live);

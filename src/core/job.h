@@ -81,7 +81,9 @@ struct job_live {
     atomic_int read_percent;    /* 0 .. 100; -1: as it is */
 };
 
-/* An operation that a hook has chosen. */
+#define JOB_OWN_PLACE UINT64_MAX
+
+/* An operation that a hook has chosen; at pos JOB_OWN_PLACE the job chooses the place. */
 struct job_op {
     uint64_t pos;
     uint64_t think_ns;          /* it starts that much later than now */
@@ -112,13 +114,14 @@ void job_start(struct job *j, uint64_t start);
 /* One round. 1 going on, 0 ended, -errno the engine failed (-ETIME: requests stuck). */
 int job_step(struct job *j, struct job_live *live);
 
-/* Of a hooked job, between steps: how many operations it wants now; one more operation, of those
- * it wants; no more will come; and what completed in the last step. */
+/* Of a hooked job, between steps: how many operations it wants now; room for that many, where
+ * those that neither think nor sync may be written, and how many were; any other one; no more
+ * will come; and what completed in the last step. */
 unsigned job_wants(struct job *j);
-void job_give(struct job *j, enum job_side side, uint64_t pos, uint32_t len,
-              uint64_t think_ns);
+struct job_op *job_room(struct job *j);
+void job_given(struct job *j, unsigned n);
+void job_give(struct job *j, const struct job_op *op);
 void job_end(struct job *j);
-uint64_t job_place(struct job *j);      /* the next place by the job's own order */
 const struct job_told *job_told(const struct job *j, unsigned *n);
 
 /* After the last step: ends the counting, does the final fsync, and closes the engine, in the

@@ -12,16 +12,12 @@ static bool take_given(struct job *j, struct job_op *op, uint64_t now)
     struct rich *r = j->rich;
 
     while (r->given_count > 0) {
-        struct job_op *first = &r->given[r->given_first];
-
-        if (++r->given_first == j->depth)
-            r->given_first = 0;
+        *op = r->given[r->given_first++];
         r->given_count--;
-        if (first->think_ns == 0) {
-            *op = *first;
+        op->pos = place_of(j, op);
+        if (op->think_ns == 0)
             return true;
-        }
-        later_push(&r->later, now + first->think_ns, first);
+        later_push(&r->later, now + op->think_ns, op);
     }
     if (r->later.count == 0 || r->later.heap[0].at > now)
         return false;
@@ -141,7 +137,7 @@ INLINE unsigned issue_given(struct job *j, const struct engine *e, unsigned most
     uint64_t stamp = (now - j->start) & TIME_MASK;
     unsigned n = 0, writes = 0;
 
-    if (r->paced || r->later.count > 0 || r->ledger || j->spec->fsync_every ||
+    if (r->paced || r->thinks || r->later.count > 0 || r->ledger || j->spec->fsync_every ||
         j->spec->number_bytes)
         return 0;
     most = most < r->given_count ? most : r->given_count;
@@ -153,12 +149,12 @@ INLINE unsigned issue_given(struct job *j, const struct engine *e, unsigned most
         if (op->think_ns > 0 || op->side == JOB_SYNC)
             break;
         slot = j->free[--j->free_count];
-        j->slots[slot].pos = op->pos;
+        j->slots[slot].pos = place_of(j, op);
         j->slots[slot].len = op->len;
         j->slots[slot].side = (uint8_t)op->side;
         writes += op->side == JOB_WRITE;
         put(j, e, slot, stamp);
-        r->given_first = r->given_first + 1 == j->depth ? 0 : r->given_first + 1;
+        r->given_first++;
     }
     r->given_count -= n;
     j->left -= n;
@@ -413,7 +409,15 @@ static int step_any(struct job *j, struct job_live *live)
     return round_of(j, j->rig.engine, live);
 }
 
+int jobrich_round(struct job *j, struct job_live *live)
+{
+    int went = step_ring(j, live);
+
+    j->rich->pauses = j->rich->given_count > 0 || j->rich->later.count > 0;
+    return went;
+}
+
 job_step_fn *jobrich_step(const struct job *j)
 {
-    return j->rig.ring ? step_ring : step_any;
+    return jobhook_fits(j) ? jobhook_step : j->rig.ring ? step_ring : step_any;
 }

@@ -24,8 +24,9 @@ struct rich {
     uint64_t from, until;       /* the current interval, engine's clock */
     double area_from;
 
-    struct job_op *given;       /* a ring of `depth`: chosen by a hook, not yet started */
+    struct job_op *given;       /* `depth` of them: chosen by a hook, not yet started */
     unsigned given_first, given_count;
+    bool pauses;                /* some of them think first, or sync */
     struct later later;         /* those that think first */
     bool thinks;                /* the job pauses after every think_blocks operations */
     unsigned think_left;        /* that may start before the next pause */
@@ -56,6 +57,12 @@ void jobrich_control(struct job *j, struct job_live *live, uint64_t now);
 bool jobwait_thinks(const struct job *j, uint64_t now);
 void jobwait_ended(struct job *j, uint64_t now);
 
+/* The round of a hook's closed loop: does it fit j? And the general one, for when there is
+ * something that it leaves to that. */
+bool jobhook_fits(const struct job *j);
+int jobhook_step(struct job *j, struct job_live *live);
+int jobrich_round(struct job *j, struct job_live *live);
+
 /* How long nothing but a completion needs attention, ns. */
 uint64_t jobrich_quiet(const struct job *j, uint64_t now);
 
@@ -65,6 +72,14 @@ static inline unsigned room(const struct job *j)
     unsigned flying = j->depth - j->free_count;
 
     return j->rich->limit > flying ? j->rich->limit - flying : 0;
+}
+
+/* Where op goes: drawn now, if that was left to the job. */
+INLINE uint64_t place_of(struct job *j, const struct job_op *op)
+{
+    if (__builtin_expect(op->pos != JOB_OWN_PLACE, 0))
+        return op->pos;
+    return op->len == j->load.bs ? load_place(&j->load) : load_place_for(&j->load, op->len);
 }
 
 /* Close the intervals that have ended by now. 1 if there were any, 0 or -ENOMEM. */

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 
 #include "core/jobrich.h"
@@ -143,22 +144,26 @@ unsigned job_wants(struct job *j)
     return j->left - waiting < n ? (unsigned)(j->left - waiting) : n;
 }
 
-/* Fields one by one: a copy of a struct that was just put together would wait for its parts. */
-void job_give(struct job *j, enum job_side side, uint64_t pos, uint32_t len, uint64_t think_ns)
+struct job_op *job_room(struct job *j)
 {
     struct rich *r = j->rich;
-    unsigned at = r->given_first + r->given_count++;
-    struct job_op *op = &r->given[at < j->depth ? at : at - j->depth];
 
-    op->pos = pos;
-    op->think_ns = think_ns;
-    op->len = len;
-    op->side = side;
+    if (r->given_first > 0)
+        memmove(r->given, r->given + r->given_first, r->given_count * sizeof *r->given);
+    r->given_first = 0;
+    return r->given + r->given_count;
 }
 
-uint64_t job_place(struct job *j)
+void job_given(struct job *j, unsigned n)
 {
-    return load_next(&j->load).pos;
+    j->rich->given_count += n;
+}
+
+void job_give(struct job *j, const struct job_op *op)
+{
+    *job_room(j) = *op;
+    job_given(j, 1);
+    j->rich->pauses = j->rich->pauses || op->think_ns > 0 || op->side == JOB_SYNC;
 }
 
 void job_end(struct job *j)

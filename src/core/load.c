@@ -42,16 +42,16 @@ void load_set_mix(struct load *l, unsigned read_percent)
 
 /* Where an operation of len bytes begins: redrawn while it would end outside the region, which
  * for a narrow distribution is given up for the last place that fits. */
-static uint64_t place(struct load *l, uint32_t len)
+uint64_t load_place_for(struct load *l, uint32_t len)
 {
     uint64_t at;
 
     for (unsigned tries = 0; tries < TRIES; tries++) {
         at = spot_next(&l->spot, &l->rng) * l->bs;
         if (at + len <= l->size)
-            return at;
+            return l->offset + at;
     }
-    return (l->size - len) / l->bs * l->bs;
+    return l->offset + (l->size - len) / l->bs * l->bs;
 }
 
 static uint64_t go_on(struct load *l, uint32_t len)
@@ -59,14 +59,14 @@ static uint64_t go_on(struct load *l, uint32_t len)
     uint64_t at = l->cursor + len <= l->size ? l->cursor : 0;
 
     l->cursor = at + len;
-    return at;
+    return l->offset + at;
 }
 
 struct load_op load_next_sized(struct load *l)
 {
     struct load_op op = { l->writes, sizes_next(&l->sizes, &l->rng), 0 };
 
-    op.pos = l->offset + (l->spot.kind == SPOT_SEQUENTIAL ? go_on(l, op.len) : place(l, op.len));
+    op.pos = l->spot.kind == SPOT_SEQUENTIAL ? go_on(l, op.len) : load_place_for(l, op.len);
     if (l->mixed)
         op.write = rng_below(&l->rng, 100) >= l->read_percent;
     return op;

@@ -61,9 +61,17 @@ struct load_op {
  * distribution's parameter that is out of its range; each with a sentence in message. */
 int load_init(struct load *l, const struct load_spec *spec, char *message, size_t len);
 
+/* Where the next operation of bs bytes begins; and one of len bytes, which the region has. */
+static inline uint64_t load_place(struct load *l)
+{
+    return l->offset + spot_next(&l->spot, &l->rng) * l->bs;
+}
+
+uint64_t load_place_for(struct load *l, uint32_t len);
+
 static inline struct load_op load_next(struct load *l)
 {
-    struct load_op op = { l->writes, l->bs, l->offset + spot_next(&l->spot, &l->rng) * l->bs };
+    struct load_op op = { l->writes, l->bs, load_place(l) };
 
     if (l->mixed)
         op.write = rng_below(&l->rng, 100) >= l->read_percent;

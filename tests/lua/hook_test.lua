@@ -51,6 +51,84 @@ t.case("an offset of true is the job's own choice", function()
   for i = 1, 256 do t.equal(blocks[i], 1) end
 end)
 
+-- On a file of a mebibyte, block i filled with the letter i mod 26: the loop that real jobs take.
+local function with_file(fn)
+  local path = os.tmpname()
+  local f = assert(io.open(path, "wb"))
+  for i = 0, 255 do f:write(string.char(97 + i % 26):rep(4096)) end
+  f:close()
+  local ok, err = pcall(fn, path)
+  os.remove(path)
+  if not ok then error(err, 0) end
+end
+
+t.case("a real job does exactly what was chosen: places, sizes, kinds, pauses", function()
+  with_file(function(path)
+    local r = job { target = path, overwrite = true, rw = "randrw", rwmixread = 50, bs = "4k",
+      bs_max = "64k", iodepth = 16, batch = 4, next = (function()
+        local n = 0
+        return function()
+          n = n + 1
+          if n > 1000 then return nil end
+          if n % 100 == 0 then return nil, nil, "fsync" end
+          if n % 50 == 1 then return 8192, 8192, "write", 100000 end
+          if n % 2 == 0 then return true, 65536, "read" end
+          return 4096, 4096, "read"
+        end
+      end)() }
+    t.equal(r.engine, "io_uring")
+    t.equal(r.sync.ios, 10)
+    t.equal(r.write.ios, 20)
+    t.equal(r.write.bytes, 20 * 8192)
+    t.equal(r.read.ios, 970)
+    t.equal(r.read.bytes, 490 * 65536 + 480 * 4096)
+    t.equal(r.read.lat:count(), 970)
+    t.equal(r.read.short, 0)
+  end)
+end)
+
+t.case("the job's own places are the same in each loop, and inside the region", function()
+  with_file(function(path)
+    local places = iolua.array(256)
+    local r = job { target = path, rw = "randread", norepeat = true, number_ios = 256, bs = "4k",
+      iodepth = 8, batch = 8, next = function() return true end }
+    t.equal(r.read.ios, 256)
+    -- A longer operation than bs fits in at each place that is drawn for it.
+    r = job { target = path, rw = "randread", number_ios = 2000, bs = "4k", bs_max = "512k",
+      iodepth = 8, next = function() return true, 524288 end,
+      on_complete = function(_, offset, _, result)
+        assert(result == 524288)
+        places:add(offset // 4096 + 1, 1)
+      end }
+    t.equal(r.read.bytes, 2000 * 524288)
+    for i = 130, 256 do t.equal(places[i], 0) end
+  end)
+end)
+
+t.case("errors and short transfers of what a hook chose are counted as such", function()
+  t.equal(t.run(arg[-1] .. [[ -e '
+    local iolua = require "iolua"
+    local r = iolua.job { target = "/dev/full", overwrite = true, size = "1m", rw = "write",
+      bs = "4k", iodepth = 8, batch = 4, number_ios = 100, continue_on_error = true,
+      next = function() return true end }
+    print(r.write.errors, r.write.ios)']]), "100\t0\n")
+  with_file(function(path)
+    local open, first = io.open, true
+    local r = job { target = path, rw = "read", bs = "4k", iodepth = 8, batch = 4,
+      number_ios = 100,
+      next = function()
+        if first then
+          first = false
+          open(path, "wb"):close()                  -- now it is empty
+        end
+        return true
+      end }
+    t.equal(r.read.ios, 100)
+    t.equal(r.read.short, 100)
+    t.equal(r.read.bytes, 0)
+  end)
+end)
+
 t.case("operations that think start later, others meanwhile", function()
   -- At depth 1 each of 10 operations thinks 4 ms and takes 1 ms.
   local r = job { iodepth = 1, number_ios = 10, next = function() return 0, nil, nil, 4000000 end }

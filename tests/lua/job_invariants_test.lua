@@ -116,6 +116,16 @@ local function check_result(o, r, told)
   end
 end
 
+-- A busy machine may keep a real job of 20 ms from doing anything at all: what that gives must
+-- agree with itself like any other result.
+local function run(o)
+  local r, message, _, partial = iolua.job(o)
+  if message == "job: nothing completed" and type(o.target) == "string" and o.runtime then
+    return partial
+  end
+  return assert(r, message)
+end
+
 t.case("counts, histograms, intervals and what hooks are told agree in any job", function()
   local path = os.tmpname()
   local f = assert(io.open(path, "wb"))
@@ -128,7 +138,7 @@ t.case("counts, histograms, intervals and what hooks are told agree in any job",
       told:add(1, 1)
       told:add(2, result)
     end
-    local ok, err = pcall(function() check_result(o, assert(iolua.job(o)), told) end)
+    local ok, err = pcall(function() check_result(o, run(o), told) end)
     if not ok then
       os.remove(path)
       error(("job %d: %s\n%s"):format(i, err, iolua.show(o)))
