@@ -12,7 +12,9 @@ endif
 # What Debian 12 needs to build and run, and beyond that to check.
 PACKAGES := gcc make pkg-config libc6-dev lua5.4 liblua5.4-dev liburing-dev libdevmapper-dev \
             libhwloc-dev libblkid-dev libedit-dev libxxhash-dev lua-argparse lua-dkjson gnuplot-nox
-CHECK_PACKAGES := clang lua-check util-linux fio hwloc-nox
+# The originals that our own loads are held against, and those who read what we write.
+CHECK_PACKAGES := clang libclang-rt-dev lua-check util-linux locales fio python3-six hwloc-nox \
+                  bonnie++ dbench spew hdparm sysbench grace libxml2-utils
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
         -Wwrite-strings -Wundef -Wformat=2 -Werror

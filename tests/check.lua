@@ -123,6 +123,13 @@ function check.run(command)
   return output, how == "signal" and 128 + code or code
 end
 
+--- May an ordinary user read the tree, so that a test can become one?
+function check.readable_to_others()
+  local _, status = check.run("setpriv --reuid=65534 --regid=65534 --clear-groups "
+    .. "test -r lua/iolua/init.lua -a -x ${IOLUA:-build/release/iolua}")
+  return status == 0
+end
+
 function check.done()
   print(("%d passed, %d failed, %d skipped"):format(passed, failed, skipped))
   io.stdout:flush()
