@@ -10,9 +10,10 @@ local core = require "iolua.core"
 local csv = require "iolua.report.csv"
 local json = require "iolua.report.json"
 local results = require "iolua.experiment.result"
+local shape = require "iolua.experiment.shape"
 local surroundings = require "iolua.experiment.surroundings"
 
-local store = { FORMAT = 1 }
+local store = { FORMAT = shape.FORMAT }
 
 local Store = {}
 Store.__index = Store
@@ -127,21 +128,6 @@ function Store:finish(result)
     json.encode(store.manifest(result, self.manifest), { indent = true }) .. "\n")
 end
 
--- Lines that end with a newline and can be read; how many bytes they are, and whether more was
--- there.
-local function whole_lines(text)
-  local rows, at = {}, 1
-  while true do
-    local stop = text:find("\n", at, true)
-    if not stop then break end
-    local row = json.decode(text:sub(at, stop - 1))
-    if type(row) ~= "table" then break end
-    rows[#rows + 1] = row
-    at = stop + 1
-  end
-  return rows, at - 1
-end
-
 --- What a folder holds. A line cut short is left out.
 ---@param dir string
 ---@return table? manifest
@@ -150,16 +136,11 @@ end
 function store.read(dir)
   local text, message = read_file(dir .. "/manifest.json")
   if not text then return nil, message end
-  local manifest
-  manifest, message = json.decode(text)
-  if type(manifest) ~= "table" then
-    return nil, ("read %s/manifest.json: %s"):format(dir, message or "it is no object")
-  end
-  if manifest.format ~= store.FORMAT then
-    return nil, ("%s was written in format %s; this iolua reads format %d"):format(dir,
-      tostring(manifest.format), store.FORMAT)
-  end
-  local rows, bytes = whole_lines(read_file(dir .. "/runs.jsonl") or "")
+  local manifest, rows, bytes
+  manifest, message = shape.manifest(text)
+  if not manifest then return nil, ("read %s/manifest.json: %s"):format(dir, message) end
+  rows, bytes = shape.rows(read_file(dir .. "/runs.jsonl") or "", manifest)
+  if not rows then return nil, ("read %s/runs.jsonl: %s"):format(dir, bytes) end
   return manifest, rows, bytes
 end
 
@@ -254,18 +235,9 @@ end
 function store.load(dir)
   local m, rows = store.read(dir)
   if not m then return nil, rows end
-  local factors = {}
-  for i, factor in ipairs(m.factors) do factors[i] = factor.name end
-  for _, row in ipairs(rows) do row.duplicate = row.duplicate or nil end
-  return results.new {
-    name = m.name, question = m.question, factors = factors, cases = m.cases, rows = rows,
-    baseline = m.baseline, duplicate = m.duplicate, replicates = m.replicates, seed = m.seed,
-    planned = m.planned, excluded = m.excluded, interrupted = m.interrupted, started = m.started,
-    elapsed_ns = m.elapsed_ns, metric_order = m.metrics, better = m.better, ceiling = m.ceiling,
-    environment = m.environment, order = m.order, dir = dir,
-    about = { script = m.script, script_hash = m.script_hash, arguments = m.arguments,
-              versions = m.versions },
-  }
+  local parts = shape.parts(m, rows)
+  parts.dir = dir
+  return results.new(parts)
 end
 
 --- The columns of the summary, and its rows.

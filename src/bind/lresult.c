@@ -28,19 +28,31 @@ static void push_side(lua_State *L, const struct job_count *c)
     lua_setfield(L, -2, "lat");
 }
 
+static const char *const operations[] = { "read", "write", "fsync" };
+
 static void push_error(lua_State *L, const struct job_result *r)
 {
-    static const char *const side[] = { "read", "write", "fsync" };
-
     lua_createtable(L, 0, 4);
     lua_pushinteger(L, -r->error);
     lua_setfield(L, -2, "errno");
     lua_pushstring(L, bind_reason(r->error));
     lua_setfield(L, -2, "reason");
-    lua_pushstring(L, side[r->error_side]);
+    lua_pushstring(L, operations[r->error_side]);
     lua_setfield(L, -2, "operation");
     set_u64(L, "offset", r->error_pos);
     lua_setfield(L, -2, "error");
+}
+
+/* The requests that never came back: their number, and the oldest. */
+static void push_stuck(lua_State *L, const struct job_result *r)
+{
+    lua_createtable(L, 0, 4);
+    set_u64(L, "count", r->stuck);
+    lua_pushstring(L, operations[r->stuck_side]);
+    lua_setfield(L, -2, "operation");
+    set_u64(L, "offset", r->stuck_pos);
+    set_u64(L, "age_ns", r->stuck_age_ns);
+    lua_setfield(L, -2, "stuck");
 }
 
 void lresult_push(lua_State *L, const struct job_result *r)
@@ -61,6 +73,8 @@ void lresult_push(lua_State *L, const struct job_result *r)
     set_u64(L, "issued", r->issued);
     if (r->error)
         push_error(L, r);
+    if (r->stuck)
+        push_stuck(L, r);
 }
 
 void lresult_push_pace(lua_State *L, const struct pace_result *r)

@@ -157,6 +157,7 @@ static void read_job(lua_State *L, int arg, struct job_spec *s)
     read_rig(L, arg, &s->rig, &s->load);
     s->batch = (unsigned)bind_field(L, arg, "batch", 0, JOB_DEPTH_MAX, 0);
     s->ramp_ns = u64(L, arg, "ramp_ns", 0);
+    s->grace_ns = u64(L, arg, "grace_ns", 0);
     s->runtime_ns = u64(L, arg, "runtime_ns", 0);
     s->number_ios = u64(L, arg, "number_ios", LUA_MAXINTEGER);
     s->fsync_every = (unsigned)bind_field(L, arg, "fsync_every", 0, INT32_MAX, 0);

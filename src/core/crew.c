@@ -70,11 +70,15 @@ void crew_start_job(struct worker *w, uint64_t start)
 static void say_failed(char *message, size_t len, const struct job_result *r, int err)
 {
     static const char *const side[] = { "read", "write", "fsync" };
+    uint64_t ms = r->stuck_age_ns / 1000000;
+    bool seconds = ms >= 10000;
 
     if (err == -ETIME)
-        snprintf(message, len, "%llu request%s did not come back: %s at %llu, out for over %llu s",
+        snprintf(message, len, "%llu request%s did not come back: %s at %llu, out for over %llu%s",
                  (unsigned long long)r->stuck, r->stuck == 1 ? "" : "s", side[r->stuck_side],
-                 (unsigned long long)r->stuck_pos, JOB_GRACE_NS / CLOCK_SECOND);
+                 (unsigned long long)r->stuck_pos,
+                 (unsigned long long)(seconds ? r->stuck_age_ns / CLOCK_SECOND : ms),
+                 seconds ? " s" : " ms");
     else
         snprintf(message, len, "engine stopped with %llu requests in flight: %s",
                  (unsigned long long)r->stuck, strerrordesc_np(-err));

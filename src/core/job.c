@@ -76,30 +76,51 @@ void job_publish(struct job *j, struct job_live *live)
     atomic_store_explicit(&live->now, j->area_at, memory_order_relaxed);
 }
 
-/* Which of the requests that are out is the first by slot: slots not on the free stack. */
-static void name_stuck(struct job *j)
+/* The request that is out for longest, and for longer than it may: NULL when there is none. An
+ * fsync may write all that the page cache holds. */
+static const struct slot *overdue(struct job *j, uint64_t grace, uint64_t now)
 {
-    static const uint8_t idle = 0xff;
+    uint32_t here = (uint32_t)((now - j->start) >> SINCE_SHIFT);
+    const struct slot *oldest = NULL;
+    uint64_t most = 0;
 
     for (unsigned i = 0; i < j->free_count; i++)
-        j->slots[j->free[i]].side = idle;
-    for (unsigned i = 0; i < j->depth; i++)
-        if (j->slots[i].side != idle) {
-            j->result->stuck_side = j->slots[i].side;
-            j->result->stuck_pos = j->slots[i].pos;
-            return;
+        j->slots[j->free[i]].side = JOB_SIDES;          /* idle */
+    for (unsigned i = 0; i < j->depth; i++) {
+        const struct slot *s = &j->slots[i];
+        uint64_t age = (uint64_t)((here - s->since) & SINCE_MASK) << SINCE_SHIFT;
+        uint64_t limit = s->side == JOB_SYNC ? grace * JOB_GRACE_SYNC : grace;
+
+        if (s->side != JOB_SIDES && age > limit && age > most) {
+            oldest = s;
+            most = age;
         }
+    }
+    j->result->stuck_age_ns = most;
+    return oldest;
+}
+
+int job_overdue(struct job *j, uint64_t now)
+{
+    uint64_t grace = j->spec->grace_ns;
+    const struct slot *s;
+
+    if (now - j->heard <= grace || j->free_count == j->depth || j->nop)
+        return 1;
+    s = overdue(j, grace, now);
+    if (!s)
+        return 1;
+    j->result->stuck = j->depth - j->free_count;
+    j->result->stuck_side = s->side;
+    j->result->stuck_pos = s->pos;
+    if (!j->stopping)
+        job_stop_issuing(j, now);
+    return -ETIME;
 }
 
 int job_draining(struct job *j, uint64_t now)
 {
-    j->result->stuck = j->depth - j->free_count;
-    if (j->result->stuck == 0)
-        return 0;
-    if (now - j->stopped_at <= JOB_GRACE_NS)
-        return 1;
-    name_stuck(j);
-    return -ETIME;
+    return j->free_count == j->depth ? 0 : job_overdue(j, now);
 }
 
 int job_step(struct job *j, struct job_live *live)
@@ -153,6 +174,8 @@ int job_open(struct job **out, const struct job_spec *spec, char *message, size_
     if (!j)
         return -ENOMEM;
     j->copy = *spec;
+    if (spec->grace_ns == 0)
+        j->copy.grace_ns = JOB_GRACE_NS;
     j->spec = &j->copy;
     err = load_init(&j->load, &spec->load, message, len);
     if (err == 0)
@@ -181,7 +204,7 @@ uint64_t job_now(struct job *j) { return j->rig.engine->now(j->rig.self); }
 
 void job_start(struct job *j, uint64_t start)
 {
-    j->start = j->area_at = start;
+    j->start = j->area_at = j->heard = start;
     j->begin = start + j->spec->ramp_ns;
     j->end = j->spec->runtime_ns ? j->begin + j->spec->runtime_ns : UINT64_MAX;
     j->left = j->spec->number_ios;

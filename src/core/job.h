@@ -30,13 +30,16 @@
 #include <stdint.h>
 
 #define JOB_DEPTH_MAX 32768u
-#define JOB_GRACE_NS  (30 * 1000000000ull)      /* how long a stopped job waits for its last */
+#define JOB_GRACE_NS  (30 * 1000000000ull)      /* how long a job waits when nothing comes back */
+#define JOB_GRACE_SYNC 10                       /* and that many times as long for an fsync */
 
 struct job_spec {
     struct rig_spec rig;
     struct load_spec load;
     unsigned batch;             /* 0: submit what is ready, wait for one; else both at once */
     uint64_t ramp_ns, runtime_ns;       /* 0: none */
+    uint64_t grace_ns;          /* 0: JOB_GRACE_NS; when nothing came back for longer than that
+                                 * and a request is out for longer, the job is given up */
     uint64_t number_ios;        /* operations to issue, UINT64_MAX: no limit */
     unsigned fsync_every;       /* an fsync after that many writes, 0: none */
     bool datasync;              /* it is an fdatasync */
@@ -66,9 +69,9 @@ struct job_result {
     int error;                  /* of the first failed operation: -errno, 0 for none */
     enum job_side error_side;
     uint64_t error_pos;
-    uint64_t stuck;             /* requests that never came back; one of them: */
+    uint64_t stuck;             /* requests that never came back; the oldest of them: */
     enum job_side stuck_side;
-    uint64_t stuck_pos;
+    uint64_t stuck_pos, stuck_age_ns;   /* the age to a millisecond */
 };
 
 /* What other threads may look at while a job runs. */

@@ -36,6 +36,11 @@ void job_merge(struct job_result *into, const struct job_result *from)
     into->end_fsync_ns = later(into->end_fsync_ns, from->end_fsync_ns);
     into->issued += from->issued;
     into->stuck += from->stuck;
+    if (from->stuck_age_ns > into->stuck_age_ns) {
+        into->stuck_side = from->stuck_side;
+        into->stuck_pos = from->stuck_pos;
+        into->stuck_age_ns = from->stuck_age_ns;
+    }
     if (into->error == 0) {
         into->error = from->error;
         into->error_side = from->error_side;

@@ -67,7 +67,7 @@ INLINE void reap(struct job *j, const struct engine *e, bool each)
 
     if (n == 0)
         return;
-    now = e->now(self);
+    now = j->heard = e->now(self);
     counts = look_at_window(j, now);
     for (unsigned i = 0; i < n; i++) {
         struct io_done d = e->at(self, i);
@@ -112,7 +112,8 @@ INLINE void prepare(struct job *j, const struct engine *e, unsigned slot, unsign
         q.flags = j->spec->datasync ? IO_DATASYNC : 0;
     }
     j->slots[slot].pos = pos;
-    j->slots[slot].side = (uint8_t)side;
+    j->slots[slot].side = side;
+    j->slots[slot].since = since_of(stamp);
     e->prepare(j->rig.self, &q, tag);   /* never full: a slot is a place in the queue */
 }
 
@@ -184,10 +185,11 @@ INLINE void issue(struct job *j, const struct engine *e, bool nop, bool each)
 }
 
 /* Nothing came for a while: with every slot out, nobody else looks at the time. */
-static void look_at_end(struct job *j, uint64_t now)
+static int look_at_time(struct job *j, uint64_t now)
 {
     if (now >= j->end)
         job_stop_issuing(j, now);
+    return job_overdue(j, now);
 }
 
 INLINE int round_of(struct job *j, const struct engine *e, struct job_live *live, bool nop,
@@ -206,10 +208,12 @@ INLINE int round_of(struct job *j, const struct engine *e, struct job_live *live
     if (j->free_count > 0 && !j->stopping && j->wait_min > 1)
         wait = 0;               /* room for another batch first */
     err = e->submit(j->rig.self, wait, ENGINE_WAIT_NS);
-    if (__builtin_expect(err == -ETIME, 0))
-        look_at_end(j, e->now(j->rig.self));
-    if (err < 0 && err != -ETIME && err != -EINTR && err != -EAGAIN)
-        return err;
+    if (__builtin_expect(err < 0, 0)) {
+        if (err != -ETIME && err != -EINTR && err != -EAGAIN)
+            return err;
+        if (e->ready(j->rig.self) == 0 && look_at_time(j, e->now(j->rig.self)) < 0)
+            return -ETIME;
+    }
     reap(j, e, each);
     job_publish(j, live);
     return j->stopping ? job_draining(j, e->now(j->rig.self)) : 1;

@@ -119,7 +119,7 @@ INLINE bool issue_one(struct job *j, const struct engine *e, uint64_t now)
     slot = j->free[--j->free_count];
     if (r->paced)
         r->due[slot] = take_due(j, &op, now);
-    j->slots[slot] = (struct slot){ op.pos, op.len, (uint8_t)op.side };
+    j->slots[slot] = (struct slot){ op.pos, op.len, op.side, since_of(now - j->start) };
     if (r->ledger)
         jobverify_stamp(j, slot);
     j->since_sync = op.side == JOB_SYNC ? 0 : j->since_sync + (op.side == JOB_WRITE);
@@ -151,7 +151,8 @@ INLINE unsigned issue_given(struct job *j, const struct engine *e, unsigned most
         slot = j->free[--j->free_count];
         j->slots[slot].pos = place_of(j, op);
         j->slots[slot].len = op->len;
-        j->slots[slot].side = (uint8_t)op->side;
+        j->slots[slot].side = op->side;
+        j->slots[slot].since = since_of(stamp);
         writes += op->side == JOB_WRITE;
         put(j, e, slot, stamp);
         r->given_first++;
@@ -336,8 +337,12 @@ INLINE int reap(struct job *j, const struct engine *e)
                 now = e->now(j->rig.self);
             finish(j, e->at(j->rig.self, i), now, counts);
         }
-    if (n)
+    if (n) {
+        j->heard = now;
         e->consume(j->rig.self, n);
+    } else if (job_overdue(j, now) < 0) {
+        return -ETIME;
+    }
     jobwait_ended(j, now);
     return err;
 }

@@ -23,11 +23,18 @@ _Static_assert(JOB_DEPTH_MAX <= SLOT_MASK + 1, "slots fit into a tag");
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* When an operation was started, in steps of 2^20 ns since the start of the job: 4.8 hours until
+ * it wraps, which is longer than anything is waited for. */
+#define SINCE_SHIFT 20
+#define SINCE_MASK  0xffffffu
+
 struct slot {
     uint64_t pos;
     uint32_t len;               /* kept by the rich loop only */
-    uint8_t side;
+    uint32_t side : 8, since : 24;
 };
+
+_Static_assert(sizeof(struct slot) == 16, "slots are small");
 
 struct cpu_time {
     uint64_t user, system;
@@ -47,6 +54,7 @@ struct job {
     unsigned since_sync;
     bool stopping, began, ended, closed, nop;
     uint64_t stopped_at;
+    uint64_t heard;             /* when something came back last */
     bool dry;                   /* stopped before its time for want of operations */
     uint64_t area_at;           /* up to where depth x time has been summed */
     double area;
@@ -74,6 +82,9 @@ void job_run_dry(struct job *j, uint64_t now);
 void job_note_error(struct job *j, uint64_t tag, int res, uint64_t now);
 void job_publish(struct job *j, struct job_live *live);
 
+/* Nothing came back in this round: 1 go on, or -ETIME when requests are stuck. */
+int job_overdue(struct job *j, uint64_t now);
+
 /* Whether a stopped job has ended (0), goes on draining (1), or has requests stuck (-ETIME). */
 int job_draining(struct job *j, uint64_t now);
 
@@ -90,6 +101,11 @@ void jobrich_start(struct job *j);
 void jobrich_finish(struct job *j);
 void jobrich_close(struct job *j);
 
+
+INLINE uint32_t since_of(uint64_t stamp)
+{
+    return stamp >> SINCE_SHIFT & SINCE_MASK;
+}
 
 /* Sum depth x time up to t, inside the window. */
 INLINE void advance(struct job *j, uint64_t t)

@@ -104,6 +104,56 @@ t.case("what never comes back is named with its offset and age", clean(function(
   t.equal(partial.read.ios, 2)
 end))
 
+-- Of jobs that have no end by time: each kind of loop, on simulated devices.
+for name, more in pairs { closed = { iodepth = 4 }, ["of mixed sizes"] = { bs = "1k-8k", iodepth = 4 },
+  open = { rate_iops = 100, iodepth = 8 }, thinking = { thinktime = "1ms", thinktime_blocks = 2 },
+  verified = { rw = "randwrite", verify = true, iodepth = 4 } } do
+  t.case("nothing hangs without a runtime: a loop that is " .. name, clean(function()
+    local d = sim { data = more.verify, stalls = { { operation = 3, time = "1000s" },
+      { operation = 50, time = "999s" } } }
+    local options = { target = d, rw = "randread", bs = "4k", size = "512k", seed = 3 }
+    for key, value in pairs(more) do options[key] = value end
+    local r, message, errno, partial = iolua.job(options)
+    t.equal(r, nil)
+    t.equal(errno, ETIME)
+    t.contains(message, " did not come back: ")
+    local stuck = partial.stuck
+    t.ok(stuck.count >= 1 and stuck.age_ns > 30000000000 and stuck.age_ns < 33000000000,
+      stuck.age_ns)
+    t.contains(message, ("%s at %d, out for over 3"):format(stuck.operation, stuck.offset))
+    t.ok((partial.read or partial.write).ios >= 2, "what came back is kept")
+  end))
+end
+
+t.case("the oldest is named, not the first", clean(function()
+  local d = sim { channels = 2, stalls = { { operation = 5, time = "200s" } } }
+  local _, message, _, partial = iolua.job { target = d, rw = "read", bs = "4k", iodepth = 2,
+    grace = "2s" }
+  t.contains(message, "1 request did not come back: read at 16384, out for over 2")
+  t.equal(partial.stuck.offset, 16384)
+  t.equal(partial.read.ios, 255)
+end))
+
+t.case("the grace is a job's to choose; who answers within it is not given up", clean(function()
+  local function stalled(grace, time)
+    return iolua.job { target = sim { stalls = { { operation = 2, time = time } } }, rw = "read",
+      bs = "4k", number_ios = 3, grace = grace }
+  end
+  local _, message = stalled("200ms", "5s")
+  t.contains(message, "read at 4096, out for over ")
+  t.contains(message, " ms")
+  t.equal(assert(stalled("10s", "5s")).read.ios, 3)
+  t.equal(assert(stalled("20min", "1000s")).read.lat:max(), 1000000000000)
+  t.raises("grace", stalled, "1us", "1s")
+end))
+
+t.case("slow is not stuck: what goes on coming back is waited for", clean(function()
+  local r = assert(iolua.job { target = sim { service = "20s" }, rw = "read", bs = "4k",
+    iodepth = 16, number_ios = 16 })
+  t.equal(r.read.ios, 16)
+  t.equal(r.read.lat:max(), 320000000000)
+end))
+
 t.case("failed writes are no damage when they are verified", clean(function()
   local d = sim { data = true, errors = { { offset = 65536, kind = "write", count = 3 } } }
   local r = assert(iolua.job { target = d, rw = "randwrite", bs = "4k", iodepth = 8, seed = 3,

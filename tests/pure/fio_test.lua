@@ -196,4 +196,21 @@ t.case("the script of a job file compiles and names every job", function()
   end
 end)
 
+t.case("text of a job file stays in its line of the script", function()
+  local list, refused = jobs("[]\ros.exit(3)]\nverify=a\rb\n")
+  local text = convert.text(list, "x\nos.exit(4) --", refused)
+  assert(load(text))
+  for line in text:gmatch("[^\r\n]+") do
+    t.ok(not line:find("^os.exit") and not line:find("^b"), line)
+  end
+end)
+
+t.case("counts beyond all reason are refused at once", function()
+  for _, text in ipairs { "numjobs=244444444444", "loops=9999999999999",
+    "numjobs=2\ncpus_allowed=0-999999999\ncpus_allowed_policy=split",
+    "numjobs=2\ncpus_allowed=x\ncpus_allowed_policy=split" } do
+    t.equal(#select(2, jobs("[a]\n" .. text .. "\n")), 1, text)
+  end
+end)
+
 t.done()

@@ -120,9 +120,14 @@ local function without_direct(o)
   return copy
 end
 
+-- A text of the job file in a comment: it stays in its line, or it would be a part of the script.
+local function comment(form, text)
+  return "-- " .. form:format((text:gsub("%c", "?")))
+end
+
 local function job_text(job)
-  local lines = { ("\n-- [%s]"):format(job.name) }
-  for _, note in ipairs(job.notes) do lines[#lines + 1] = "-- " .. note end
+  local lines = { "\n" .. comment("[%s]", job.name) }
+  for _, note in ipairs(job.notes) do lines[#lines + 1] = comment("%s", note) end
   if job.stonewall then lines[#lines + 1] = "wait_all()"
   elseif job.wait_for then lines[#lines + 1] = ("wait(%q)"):format(job.wait_for) end
   lines[#lines + 1] = ("start(%q, %s, %d,\n  %s, {"):format(job.name, path_list(job),
@@ -138,9 +143,9 @@ end
 ---@param refused? table  what it leaves out, told in comments
 ---@return string
 function convert.text(jobs, from, refused)
-  local parts = { ("-- Made by iolua fio --convert %s\n"):format(from) }
+  local parts = { comment("Made by iolua fio --convert %s\n", from) }
   for _, r in ipairs(refused or {}) do
-    parts[#parts + 1] = ("-- Left out: %s\n"):format(plan.sentence(r))
+    parts[#parts + 1] = comment("Left out: %s\n", plan.sentence(r))
   end
   parts[#parts + 1] = HEAD
   for _, job in ipairs(jobs) do parts[#parts + 1] = job_text(job) end

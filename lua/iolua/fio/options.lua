@@ -6,6 +6,8 @@ local units = require "iolua.fio.units"
 
 local options = {}
 
+local CLONES_MAX, LOOPS_MAX = 4096, 1000000000
+
 local function bad(value, what) return ("%q is not %s"):format(value, what) end
 
 local function integer(key)
@@ -131,10 +133,11 @@ local function property(key)
   return function(job, value) job[key] = value end
 end
 
-local function count_of(key, least)
+local function count_of(key, most)
   return function(job, value)
     local number = math.tointeger(tonumber(value))
-    if not number or number < least then return bad(value, "a count") end
+    if not number or number < 1 then return bad(value, "a count") end
+    if number > most then return ("%s is too many: up to %d"):format(value, most) end
     job[key] = number
   end
 end
@@ -198,7 +201,7 @@ options.SUPPORTED = {
   sqthread_poll = flag(function(job, on) job.ring.sqpoll = on end),
   sqthread_poll_cpu = function(job, value) job.ring.sq_cpu = math.tointeger(tonumber(value)) end,
   filename = files, directory = property "directory", name = property "name",
-  numjobs = count_of("clones", 1), loops = count_of("loops", 1),
+  numjobs = count_of("clones", CLONES_MAX), loops = count_of("loops", LOOPS_MAX),
   nrfiles = function(job, value)
     if value ~= "1" then return "nrfiles above 1 is not to be had: list them by filename" end
     job.nrfiles = 1

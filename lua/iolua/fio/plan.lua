@@ -93,13 +93,17 @@ local function finish_places(job)
   if not o.rw:find("rw$") then o.rwmixread = nil end
 end
 
--- "0,2-4" as a list.
+local CPUS_MAX = 65536
+
+-- "0,2-4" as a list; nil where it names more CPUs than any machine has, or none.
 local function cpu_list(text)
   local list = {}
   for first, last in text:gmatch("(%d+)%-?(%d*)") do
-    for cpu = tonumber(first), tonumber(last) or tonumber(first) do list[#list + 1] = cpu end
+    local from, to = tonumber(first), tonumber(last) or tonumber(first)
+    if to >= CPUS_MAX then return nil end
+    for cpu = from, to do list[#list + 1] = cpu end
   end
-  return list
+  return #list > 0 and #list <= CPUS_MAX and list or nil
 end
 
 -- Split: each copy has a CPU of its own.
@@ -114,7 +118,10 @@ local function finish(job, refused, known)
   finish_places(job)
   if job.o.thinktime == 0 then job.o.thinktime = nil end
   if not job.o.thinktime or job.o.thinktime_blocks == 0 then job.o.thinktime_blocks = nil end
-  if splits(job) then job.cpu_list = cpu_list(job.o.cpus) end
+  if splits(job) then
+    job.cpu_list = cpu_list(job.o.cpus)
+    if not job.cpu_list then refuse(refused, job, "cpus_allowed", "is no list of CPUs") end
+  end
   if next(job.ring) then job.o.ring = job.ring end
   for _, key in ipairs(options.unknown(job.o, known)) do
     refuse(refused, job, key, "not supported")

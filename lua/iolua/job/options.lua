@@ -32,6 +32,8 @@ return {
   number_ios = { type = "integer", min = 1, help = "operations of each worker" },
   runtime = { type = "duration", min = 1000, help = "time measured" },
   ramp_time = { type = "duration", default = 0, help = "time before anything counts" },
+  grace = { type = "duration", default = 30000000000, min = 10000000, max = 3600000000000,
+    help = "a request that is out for longer, while nothing comes back, ends the job" },
   rwmixread = { type = "integer", default = 50, min = 0, max = 100,
     help = "per cent of reads in rw and randrw" },
   distribution = { type = "string", check = function(text)

@@ -99,7 +99,7 @@ local function common(o)
     norepeat = o.norepeat and o.rw:find("^rand") ~= nil,
     read_percent = READ_PERCENT[o.rw] or o.rwmixread,
     bs = o.bs, seed = o.seed, engine = o.engine, iodepth = o.iodepth, batch = o.batch or 0,
-    ramp_ns = o.ramp_time, runtime_ns = o.runtime or 0, fsync_every = every,
+    ramp_ns = o.ramp_time, runtime_ns = o.runtime or 0, grace_ns = o.grace, fsync_every = every,
     datasync = o.fdatasync > 0, end_fsync = o.end_fsync,
     continue_on_error = o.continue_on_error, clock_each = o.clock == "each",
     node = o.mem.node or -1, sqpoll = o.ring.sqpoll, sq_cpu = o.ring.sq_cpu or -1,

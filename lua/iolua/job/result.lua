@@ -43,7 +43,7 @@ function result.of(raw)
   end
   r.depth_mean = raw.depth_mean > 0 and raw.depth_mean or nil
   r.end_fsync_ns = raw.end_fsync_ns > 0 and raw.end_fsync_ns or nil
-  r.error = raw.error
+  r.error, r.stuck = raw.error, raw.stuck
   r.begin_ns, r.end_ns = raw.begin_ns, raw.end_ns
   return r
 end
