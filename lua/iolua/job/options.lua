@@ -14,6 +14,8 @@ local function rate_iops(value)
   return nil, ("%s is out of range: it must be over 0 and up to 1e12"):format(value)
 end
 
+local COUNT_MAX = 0x7fffffff
+
 return {
   target = { type = "any",
     help = "file, path or simulated device, or a list of them; worker i takes target i mod n" },
@@ -50,7 +52,7 @@ return {
     help = "starts under a rate: evenly spaced, or at random with the same mean" },
   thinktime = { type = "duration", min = 1,
     help = "pause after an operation has ended, before the next starts" },
-  thinktime_blocks = { type = "integer", min = 1,
+  thinktime_blocks = { type = "integer", min = 1, max = COUNT_MAX,
     help = "pause when that many have ended; default: 1" },
   backlog = { type = "integer", min = 0,
     help = "operations due and not started beyond which it is overloaded; default: 1 s of them" },
@@ -64,8 +66,9 @@ return {
   bs_max = { type = "size", min = 1, max = 0x7ffff000,
     help = "the most bytes that next asks for; default: bs" },
   norepeat = { type = "boolean", default = false, help = "random places visit each block once" },
-  fsync = { type = "integer", default = 0, min = 0, help = "fsync after that many writes" },
-  fdatasync = { type = "integer", default = 0, min = 0,
+  fsync = { type = "integer", default = 0, min = 0, max = COUNT_MAX,
+    help = "fsync after that many writes" },
+  fdatasync = { type = "integer", default = 0, min = 0, max = COUNT_MAX,
     help = "fdatasync after that many writes" },
   end_fsync = { type = "boolean", default = false, help = "fsync at the end, timed apart" },
   direct = { type = "boolean", help = "open a target given as a path with O_DIRECT" },

@@ -16,8 +16,13 @@ local function region(o, target)
   if o.rw == "nop" then return 0, 0 end
   local whole, message, errno = target:size()
   if not whole then return nil, message, errno end
-  if target.type and target:type() == "char" then whole = o.offset + CHAR_REGION end
-  if o.size then return o.offset, o.size end
+  local char = target.type and target:type() == "char"
+  local size = o.size or char and CHAR_REGION
+  if size and size > math.maxinteger - o.offset then
+    return failure("a region that begins at %d and has %d bytes ends beyond %d", o.offset, size,
+      math.maxinteger)
+  end
+  if size then return o.offset, size end
   if whole <= o.offset then
     return failure("%s has %d bytes: nothing from offset %d on%s", target:path(), whole, o.offset,
       o.rw:find("write") and "; give a size to write there" or "")
