@@ -27,11 +27,16 @@ build() { # TARGET
     clang -std=c11 -D_GNU_SOURCE -Isrc $flags -o "$O/$1" $files
 }
 
-# Seeds beyond the target's own folder.
+# Seeds beyond the target's own folder: samples of programs' output, after the name of each.
 more() {
-    case $1 in
-    programs) echo tests/data/programs;;
-    esac
+    local file name
+    [ "$1" = programs ] || return
+    mkdir -p $O/samples
+    for file in tests/data/programs/*; do
+        name=${file##*/}
+        { echo "${name%%[-_.]*}"; cat "$file"; } >"$O/samples/$name"
+    done
+    echo $O/samples
 }
 
 # One target, its result in $O/TARGET.result.
@@ -40,7 +45,7 @@ run() { # TARGET
     mkdir -p $O/new/$t
     if [ -e tests/fuzz/$t.lua ]; then
         program=$O/lua
-        export FUZZ_LUA=tests/fuzz/$t.lua LUA_PATH="lua/?.lua;lua/?/init.lua;;" ASAN_OPTIONS=detect_leaks=0
+        export FUZZ_LUA=tests/fuzz/$t.lua LUA_PATH="lua/?.lua;lua/?/init.lua;tests/fuzz/lib/?.lua;;" ASAN_OPTIONS=detect_leaks=0
     elif ! build $t >$O/$t.log 2>&1; then
         { echo "FAILED build of $t"; tail -n 5 $O/$t.log; } >$O/$t.result; return
     fi

@@ -205,4 +205,19 @@ t.case("the small plot has a line a case, its mean inside its interval", functio
   t.ok(lines[5]:find("|.*%-*o%-*.*|"))
 end)
 
+t.case("values beyond every axis are left out, and drawing ends", function()
+  local cases = { { x = 1 }, { x = 1e308 }, { x = -1e308 } }
+  local rows = {}
+  for i, value in ipairs { 1e308, 2, 3 } do
+    rows[i] = { run = i, block = 1, case = i, label = "", values = { v = value } }
+  end
+  local drawn = chart.of(results.new { name = "n", factors = { "x" }, cases = cases, rows = rows,
+    baseline = 1, replicates = 1, planned = 3 })
+  t.same(drawn.x.names, { "1", "1e+308", "-1e+308" })
+  t.equal(#drawn.series[1].points, 2)
+  t.contains(svg.draw(drawn), "</svg>")
+  t.same(chart.ticks(-1e308, 1e308), {})
+  t.same(chart.ticks(1, 1), {})
+end)
+
 t.done()

@@ -322,4 +322,26 @@ t.case("fio: what is no JSON, or not fio's, is refused", function()
   t.ok(program.fio.read("fio: a warning\n" .. sample "fio-3.33-plus.json"), "skips warnings")
 end)
 
+t.case("numbers that are none are refused, not raised", function()
+  for name, text in pairs {
+    spew = "Total write transfer rate (WTR):   1.2.3 KiB/s",
+    hdparm = "/dev/x:\n Timing cached reads:   99999999999999999999 MB in  2.00 seconds =  5.00 MB/sec",
+    sysbench = "    reads/s:                      1..2", tiotest =
+    "| Write         4.0.1 MBs |    0.1 s | 351.105 MB/s |  10.5 %  | 107.9 % |",
+    iozone = "              kB  reclen    write  rewrite\n             1.5       4   100000",
+    bonnie = "vm,16M,1,1,1,1,1,1,1,1,1,1,1,1,x:1/2,1,1,1,1,1,1,1,1,1,1,1,1",
+    fio = '{"fio version":"fio-3","jobs":[1]}',
+  } do
+    local r, message = program[name].read(text)
+    t.equal(r, nil, name)
+    t.equal(type(message), "string", name)
+  end
+end)
+
+t.case("fio: values of another kind are as not there", function()
+  local r = assert(program.fio.read('{"fio version":"fio-3","jobs":[{"jobname":3,"error":"x",'
+    .. '"read":{"total_ios":2,"runtime":"x","clat_ns":{"N":{}}},"write":{"total_ios":"2"}}]}'))
+  t.same(r.jobs[1], { read = { ios = 2 } })
+end)
+
 t.done()

@@ -14,9 +14,8 @@ function csv.entry(name, rate, cpu)
   local short = rate:find("^%++$") ~= nil
   local number, suffix = rate:match("^([%d.]+)([kmg]?)$")
   local percent = text.number(cpu)
-  if not (percent or cpu:find("^%++$") or cpu == "") or not (short or tonumber(number)) then
-    return nil
-  end
+  if not (percent or cpu:find("^%++$") or cpu == "") then return nil end
+  if not (short or text.number(number)) then return nil end
   if short then return { too_short = true, cpu_percent = percent } end
   if BYTES[name] then
     return { bytes_per_s = tonumber(number) * SCALE[suffix] * 1024, cpu_percent = percent }
@@ -33,18 +32,19 @@ end
 --- "16M", "16g" or "8192" as bytes.
 function csv.size(word)
   local number, suffix = word:match("^([%d.]+)([KkMmGgT]?)$")
-  return tonumber(number) and math.tointeger(tonumber(number) * SIZE[suffix]) or nil
+  number = text.number(number)
+  return number and math.tointeger(number * SIZE[suffix]) or nil
 end
 
 --- "64:65536:1024/16" (in units of 1024 files) into r.files. False when it does not fit.
 function csv.files(word, r)
-  local count, rest = word:match("^(%d+)(.*)$")
-  local sizes, dirs = rest:match("^([:%d]*)/?(%d*)$")
-  if not count or not sizes then return false end
+  local count, sizes, dirs = word:match("^(%d+)([:%d]*)/?(%d*)$")
+  count = text.count(count)
+  if not count then return false end
   local n = {}
-  for size in sizes:gmatch(":(%d+)") do n[#n + 1] = math.tointeger(size) end
-  r.files = { count = math.tointeger(count) * 1024, max_bytes = n[1] or 0,
-    min_bytes = n[2] or n[1] or 0, dirs = math.tointeger(dirs) or 1 }
+  for size in sizes:gmatch(":(%d+)") do n[#n + 1] = text.count(size) end
+  r.files = { count = count * 1024, max_bytes = n[1] or 0,
+    min_bytes = n[2] or n[1] or 0, dirs = text.count(dirs) or 1 }
   return true
 end
 
@@ -89,19 +89,15 @@ local function latencies(f, r)
   return true
 end
 
-local function number(word)
-  return math.tointeger(word)
-end
-
 local function read_197(f)
-  local r = { format = f[1], version = f[2], name = f[3], concurrency = number(f[4]),
-    seed = f[5], size_bytes = csv.size(f[6]), seekers = number(f[9]) }
+  local r = { format = f[1], version = f[2], name = f[3], concurrency = text.count(f[4]),
+    seed = f[5], size_bytes = csv.size(f[6]), seekers = text.count(f[9]) }
   r.chunk_bytes = f[7] ~= "" and csv.size(f[7]) or (r.size_bytes and 8192)
-  r.seeks_done = number(f[8])
+  r.seeks_done = text.count(f[8])
   if f[22] ~= "" then
     local dirs = f[25] ~= "" and f[25] or f[26]     -- 2.00a prints it one field late
-    r.files = { count = (number(f[22]) or 0) * 1024, max_bytes = number(f[23]) or 0,
-      min_bytes = number(f[24]) or 0, dirs = number(dirs) or 1 }
+    r.files = { count = (text.count(f[22]) or 0) * 1024, max_bytes = text.count(f[23]) or 0,
+      min_bytes = text.count(f[24]) or 0, dirs = text.count(dirs) or 1 }
   end
   if not (r.size_bytes or r.files) then return nil end
   return pairs_from(f, 10, 1, 6, r) and pairs_from(f, 27, 7, 12, r) and latencies(f, r) and r

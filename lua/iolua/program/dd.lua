@@ -13,9 +13,9 @@ function dd.read(output)
     local whole, partial, way = line:match("^(%d+)%+(%d+) records (%a+)$")
     local bytes, seconds = line:match("^(%d+) bytes .*copied, ([%d.e+-]+) s,")
     if way == "in" or way == "out" then
-      r["records_" .. way] = { whole = math.tointeger(whole), partial = math.tointeger(partial) }
+      r["records_" .. way] = { whole = text.count(whole), partial = text.count(partial) }
     elseif bytes then
-      r.bytes, r.seconds = math.tointeger(bytes), tonumber(seconds)
+      r.bytes, r.seconds = text.count(bytes), tonumber(seconds)
     elseif line:find("copied") or line:find(" records ") then
       return text.refuse("dd", i, line)
     end

@@ -5,36 +5,48 @@ local fio = {}
 
 local SIDES = { read = "read", write = "write", trim = "trim" }
 
+-- The value where it is of the kind, else nil: a file may hold anything.
+local function of_kind(kind, value)
+  if type(value) == kind then return value end
+end
+
+local function number(value) return of_kind("number", value) end
+local function text(value) return of_kind("string", value) end
+
+local function sorted_pairs(raw)
+  local list = {}
+  for key, value in pairs(raw) do
+    local at = tonumber(key)
+    if at and number(value) then list[#list + 1] = { math.tointeger(at) or at, value } end
+  end
+  table.sort(list, function(a, b) return a[1] < b[1] end)
+  return list
+end
+
 -- One latency object of fio: count, mean, ..., percentiles and bins as sorted lists of pairs.
 local function latency(raw)
-  if type(raw) ~= "table" or not (raw.N and raw.N > 0) then return nil end
-  local l = { count = raw.N, min_ns = raw.min, max_ns = raw.max, mean_ns = raw.mean,
-    stddev_ns = raw.stddev }
+  if type(raw) ~= "table" or not number(raw.N) or raw.N <= 0 then return nil end
+  local l = { count = raw.N, min_ns = number(raw.min), max_ns = number(raw.max),
+    mean_ns = number(raw.mean), stddev_ns = number(raw.stddev) }
   for from, to in pairs { percentile = "percentiles", bins = "bins" } do
-    if raw[from] then
-      l[to] = {}
-      for key, value in pairs(raw[from]) do
-        local number = tonumber(key)
-        l[to][#l[to] + 1] = { math.tointeger(number) or number, value }
-      end
-      table.sort(l[to], function(a, b) return a[1] < b[1] end)
-    end
+    if type(raw[from]) == "table" then l[to] = sorted_pairs(raw[from]) end
   end
   return l
 end
 
 local function side(raw)
-  if type(raw) ~= "table" or (raw.total_ios or 0) == 0 then return nil end
-  return { ios = raw.total_ios, bytes = raw.io_bytes, short = raw.short_ios,
-    bytes_per_s = raw.bw_bytes, iops = raw.iops, elapsed_ns = raw.runtime * 1000000,
+  if type(raw) ~= "table" or (number(raw.total_ios) or 0) == 0 then return nil end
+  return { ios = raw.total_ios, bytes = number(raw.io_bytes), short = number(raw.short_ios),
+    bytes_per_s = number(raw.bw_bytes), iops = number(raw.iops),
+    elapsed_ns = number(raw.runtime) and raw.runtime * 1000000,
     submission = latency(raw.slat_ns), completion = latency(raw.clat_ns),
     latency = latency(raw.lat_ns) }
 end
 
 local function job(raw)
-  local r = { name = raw.jobname, group = raw.groupid, error = raw.error,
-    options = raw["job options"], user_percent = raw.usr_cpu, system_percent = raw.sys_cpu,
-    switches = raw.ctx }
+  local r = { name = text(raw.jobname), group = number(raw.groupid), error = number(raw.error),
+    options = of_kind("table", raw["job options"]), user_percent = number(raw.usr_cpu),
+    system_percent = number(raw.sys_cpu), switches = number(raw.ctx) }
   for key, name in pairs(SIDES) do r[name] = side(raw[key]) end
   return r
 end
@@ -49,11 +61,14 @@ function fio.read(output)
   if start == 1 and output:sub(1, 1) ~= "{" then return nil, "fio: no JSON in its output" end
   local raw, message = json.decode(output:sub(start))
   if not raw then return nil, "fio: its JSON is broken: " .. tostring(message) end
-  if type(raw.jobs) ~= "table" or not raw["fio version"] then
+  if type(raw) ~= "table" or type(raw.jobs) ~= "table" or not raw["fio version"] then
     return nil, "fio: its JSON has no jobs"
   end
   local r = { version = raw["fio version"], jobs = {}, disks = raw.disk_util }
-  for i, one in ipairs(raw.jobs) do r.jobs[i] = job(one) end
+  for i, one in ipairs(raw.jobs) do
+    if type(one) ~= "table" then return nil, ("fio: job %d of its JSON is no object"):format(i) end
+    r.jobs[i] = job(one)
+  end
   return r
 end
 

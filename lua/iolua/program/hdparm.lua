@@ -15,9 +15,10 @@ local function timing(line)
   local direct = what:find("^O_DIRECT ") ~= nil
   local offset = what:match(" %(offset (.-)%)$")
   local kind = KINDS[(what:gsub("^O_DIRECT ", ""):gsub(" %(offset .-%)$", ""))]
-  if not kind or not UNIT[unit] or not UNIT[per] then return nil end
-  return kind, { bytes = math.tointeger(amount) * UNIT[unit], seconds = tonumber(seconds),
-    bytes_per_s = tonumber(rate) * UNIT[per], direct = direct, offset = offset }
+  amount, seconds, rate = text.count(amount), text.number(seconds), text.number(rate)
+  if not (kind and amount and seconds and rate and UNIT[unit] and UNIT[per]) then return nil end
+  return kind, { bytes = amount * UNIT[unit], seconds = seconds, bytes_per_s = rate * UNIT[per],
+    direct = direct, offset = offset }
 end
 
 --- Timings of each device named: { ["/dev/x"] = { disk = entry, cached = entry } }; an entry is

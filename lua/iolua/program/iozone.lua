@@ -29,6 +29,7 @@ end
 local function row(line, key, factor)
   local size, record = cell(line, 1, 16), cell(line, 17, 24)
   if not size or not record or (#line > 24 and (#line - 24) % 9 ~= 0) then return nil end
+  if not math.tointeger(size) or not math.tointeger(record) then return nil end
   local r = { file_bytes = math.tointeger(size) * 1024,
     record_bytes = math.tointeger(record) * 1024 }
   for i, name in ipairs(COLUMNS) do

@@ -21,8 +21,9 @@ local function transfer(line)
     way, rate, unit, clock = line:match(
       "^(%a+) transfer rate:%s+([%d.]+) (%S+)%s+Transfer time: (%S+)%s*$")
   end
-  if not WAY[way] or not UNIT[unit] or not seconds(clock) then return nil end
-  return WAY[way], { bytes_per_s = tonumber(rate) * UNIT[unit], iops = tonumber(iops),
+  rate = text.number(rate)
+  if not rate or not WAY[way] or not UNIT[unit] or not seconds(clock) then return nil end
+  return WAY[way], { bytes_per_s = rate * UNIT[unit], iops = text.number(iops),
     whole_seconds = seconds(clock) }
 end
 
@@ -34,7 +35,7 @@ local function total(line, totals)
   end
   local entry = totals[way] or {}
   totals[way] = entry
-  if what:find("^transfer rate") and UNIT[unit] then
+  if what:find("^transfer rate") and UNIT[unit] and text.number(value) then
     entry.bytes_per_s = tonumber(value) * UNIT[unit]
   elseif what:find("^transfer time") then entry.whole_seconds = seconds(value)
   elseif what == "IOPS" then entry.iops = tonumber(value)

@@ -28,7 +28,9 @@ function sysbench.read(output)
     local label, value, unit = line:match("^%s+([^:]+):%s+([%d.]+)(%a*)$")
     local entry = LINES[label]
     local percent = label and label:match("^(%d+)th percentile$")
-    if entry then
+    if (entry or percent) and not tonumber(value) then
+      return text.refuse("sysbench", i, line)
+    elseif entry then
       if unit ~= (entry[3] or "") then return text.refuse("sysbench", i, line) end
       r[entry[1]] = integral(tonumber(value) * entry[2])
     elseif percent then

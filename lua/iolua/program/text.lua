@@ -34,11 +34,17 @@ function text.number(s)
   return s and s:find("^%-?[%d.]+$") and tonumber(s) or nil
 end
 
---- Seconds, milliseconds ... as integer ns.
+--- A whole number of 0 or more in text, below 2^53, or nil.
+function text.count(s)
+  local number = s and s:find("^%d+$") and tonumber(s)
+  return number and number < 2^53 and math.tointeger(number) or nil
+end
+
+--- Seconds, milliseconds ... as integer ns, or nil.
 function text.ns(value, unit)
   local scale = { s = 1e9, ms = 1e6, us = 1e3, ns = 1 }
   local number = text.number(value)
-  return number and scale[unit] and math.floor(number * scale[unit] + 0.5) or nil
+  return number and scale[unit] and math.tointeger(math.floor(number * scale[unit] + 0.5)) or nil
 end
 
 return text

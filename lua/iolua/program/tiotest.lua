@@ -23,10 +23,11 @@ local function rates(line, r)
   local name, amount = (c[1] or ""):match("^(.-)%s+([%d.]+) MBs$")
   local key, seconds = ROWS[name], with_unit(c[2], "s")
   local rate, user, system = with_unit(c[3], "MB/s"), with_unit(c[4], "%%"), with_unit(c[5], "%%")
-  if not (key and seconds and rate and user and system) then return false end
+  amount = text.number(amount)
+  if not (key and amount and seconds and rate and user and system) then return false end
   r[key] = r[key] or {}
   local e = r[key]
-  e.bytes, e.seconds = tonumber(amount) * text.MIB, seconds
+  e.bytes, e.seconds = amount * text.MIB, seconds
   e.bytes_per_s = rate * text.MIB
   e.user_percent, e.system_percent = user, system
   return true

@@ -9,15 +9,19 @@ local stats = require "iolua.stats"
 
 local chart = {}
 
+-- What is beyond this is no place on an axis: a difference of two would be no number.
+local LARGEST = 1e300
+
 local function level_text(level)
   return type(level) == "table" and level.name and tostring(level.name) or tostring(level)
 end
 
 -- A level as a number: itself, or a size such as "16k"; nil for words.
 local function number_of(level)
-  if math.type(level) then return level end
   local text = level_text(level)
-  return tonumber(text) or (text:find("^%d") and units.bytes(text)) or nil
+  local number = math.type(level) and level or tonumber(text)
+    or text:find("^%d") and units.bytes(text) or nil
+  return number and math.abs(number) < LARGEST and number or nil
 end
 
 local function distinct(result, factor)
@@ -50,7 +54,8 @@ local function point_of(result, cases, x, metric)
     for _, value in ipairs(result:values(case, metric)) do values[#values + 1] = value end
   end
   local s = stats.summary(values)
-  return s.mean and { x = x, y = s.mean, error = s.half_width } or nil
+  if not s.mean or math.abs(s.mean) > LARGEST or (s.half_width or 0) > LARGEST then return nil end
+  return { x = x, y = s.mean, error = s.half_width }
 end
 
 local function cases_with(result, x, x_text, by, by_text)
@@ -139,6 +144,7 @@ end
 ---@return number[] ticks
 function chart.ticks(low, high, wanted)
   local rough = (high - low) / (wanted or 5)
+  if not (rough > 0 and rough < math.huge) then return {} end
   local power = 10 ^ math.floor(math.log(rough, 10))
   local step = power * 10
   for _, factor in ipairs { 1, 2, 5 } do
