@@ -24,6 +24,16 @@ static int configure(int fd, int file, uint32_t block_size)
     return ioctl(fd, LOOP_CONFIGURE, &c) == 0 ? 0 : -errno;
 }
 
+/* Some files take direct I/O when they are asked and refuse it when it comes: one on an overlay
+ * over a tmpfs. A read tells; then the device goes through the page cache. */
+static void check_direct(int fd)
+{
+    char byte;
+
+    if (pread(fd, &byte, 1, 0) < 0)
+        ioctl(fd, LOOP_SET_DIRECT_IO, 0ul);
+}
+
 static int try_one(int *fd, char *path, int control, int file, uint32_t block_size)
 {
     int n = ioctl(control, LOOP_CTL_GET_FREE), err;
@@ -37,6 +47,8 @@ static int try_one(int *fd, char *path, int control, int file, uint32_t block_si
     err = configure(*fd, file, block_size);
     if (err < 0)
         close(*fd);
+    else
+        check_direct(*fd);
     return err;
 }
 
