@@ -154,7 +154,9 @@ static void read_pace(lua_State *L, int arg, struct pace_spec *s)
 static void read_job(lua_State *L, int arg, struct job_spec *s)
 {
     read_load(L, arg, &s->load);
+    s->trim = bind_flag(L, arg, "trim");
     read_rig(L, arg, &s->rig, &s->load);
+    s->rig.data = s->rig.data && !s->trim;
     s->batch = (unsigned)bind_field(L, arg, "batch", 0, JOB_DEPTH_MAX, 0);
     s->ramp_ns = u64(L, arg, "ramp_ns", 0);
     s->grace_ns = u64(L, arg, "grace_ns", 0);

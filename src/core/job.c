@@ -146,6 +146,8 @@ static void set_requests(struct job *j)
     j->base.len = j->spec->load.bs;
     j->kind[JOB_READ] = fixed ? IO_READ_FIXED : IO_READ;
     j->kind[JOB_WRITE] = fixed ? IO_WRITE_FIXED : IO_WRITE;
+    if (j->spec->trim)
+        j->kind[JOB_WRITE] = IO_DISCARD;
     j->kind[JOB_SYNC] = IO_FSYNC;
     j->expect[JOB_READ] = j->expect[JOB_WRITE] = (int)j->spec->load.bs;
 }

@@ -44,6 +44,7 @@ struct job_spec {
     unsigned fsync_every;       /* an fsync after that many writes, 0: none */
     bool datasync;              /* it is an fdatasync */
     bool end_fsync;             /* one at the end, timed apart */
+    bool trim;                  /* writes discard: no data moves; not with a ledger or the ring */
     bool continue_on_error;
     bool clock_each;
     struct pace_spec pace;      /* kind PACE_NONE: a closed loop */

@@ -69,6 +69,10 @@ INLINE void put(struct job *j, const struct engine *e, unsigned slot, uint64_t s
         q.addr = 0;
         q.flags = j->spec->datasync ? IO_DATASYNC : 0;
     }
+    if (q.kind == IO_DISCARD) {
+        q.addr = q.len = 0;
+        q.addr2 = s->len;
+    }
     e->prepare(j->rig.self, &q, stamp << TIME_SHIFT | (uint64_t)s->side << SLOT_BITS | slot);
 }
 
@@ -248,6 +252,8 @@ INLINE void finish(struct job *j, struct io_done d, uint64_t now, bool counts)
         j->retry[j->retry_count++] = d.tag;
         return;
     }
+    if (j->spec->trim && d.res == 0)
+        d.res = (int32_t)j->slots[slot].len;
     if (r->ledger)
         jobverify_done(j, slot, d.res);
     if (r->told)

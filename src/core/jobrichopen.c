@@ -12,7 +12,8 @@
 bool jobrich_needed(const struct job_spec *spec)
 {
     return spec->pace.kind != PACE_NONE || spec->load.sizes.count > 0 || spec->interval_ns ||
-           spec->hooked || spec->told || spec->ledger || spec->think_ns;
+           spec->hooked || spec->told || spec->ledger || spec->think_ns ||
+           spec->trim;
 }
 
 static int open_pace(struct job *j)

@@ -9,7 +9,7 @@ local KNOWN = {}
 for key in ("target rw bs iodepth batch offset size io_size number_ios runtime ramp_time "
   .. "rwmixread distribution rate rate_iops arrival norepeat fsync fdatasync end_fsync "
   .. "direct cpus cpus_allowed_policy seed engine continue_on_error ring "
-  .. "thinktime thinktime_blocks"):gmatch("%S+") do
+  .. "thinktime thinktime_blocks verify do_verify"):gmatch("%S+") do
   KNOWN[key] = true
 end
 
@@ -23,8 +23,9 @@ local function one(lines)
   return list[1].o, refused, list[1]
 end
 
--- fio's manual: k is 1024 and ki 1000 with kb_base=1024, the other way round with 1000.
-for text, bytes in pairs { ["4k"] = 4096, ["4K"] = 4096, ["4kb"] = 4096, ["4ki"] = 4000,
+-- fio 3.33 itself: k and ki are 1024 and kib 1000 with kb_base=1024, the other way round with 1000
+-- (its manual says that of ki, too).
+for text, bytes in pairs { ["4k"] = 4096, ["4K"] = 4096, ["4kb"] = 4096, ["4ki"] = 4096,
   ["4KiB"] = 4000, ["1m"] = 1 << 20, ["1g"] = 1 << 30, ["0x1000"] = 4096, ["512"] = 512,
   ["1.5k"] = 1536 } do
   t.case(text .. " as a size with kb_base=1024", function()
@@ -34,7 +35,8 @@ end
 
 t.case("sizes with kb_base=1000", function()
   t.equal(units.bytes("4k", 1000), 4000)
-  t.equal(units.bytes("4ki", 1000), 4096)
+  t.equal(units.bytes("4ki", 1000), 4000)
+  t.equal(units.bytes("4kib", 1000), 4096)
   for _, text in ipairs { "", "k", "4x", "-1", "4 k", "4i" } do
     t.equal(units.bytes(text), nil, text)
   end
@@ -169,12 +171,12 @@ t.case("copies that split the CPUs have one each", function()
 end)
 
 t.case("what is not supported is named with its line, and nothing else is", function()
-  local _, refused = jobs("[a]\nverify=crc32c\nrw=trim\ndescription=x\nioengine=rdma\n",
+  local _, refused = jobs("[a]\nverify=pattern\nrw=trimwrite\ndescription=x\nioengine=rdma\n",
     { path = "x.fio" })
   local said = {}
   for i, r in ipairs(refused) do said[i] = plan.sentence(r) end
-  t.same(said, { "x.fio:2: verify=crc32c: not supported",
-    "x.fio:3: rw=trim: rw=trim is not to be had",
+  t.same(said, { "x.fio:2: verify=pattern: verify=pattern is not to be had: a sum of each block is",
+    "x.fio:3: rw=trimwrite: rw=trimwrite is not to be had",
     "x.fio:5: ioengine=rdma: ioengine=rdma is not to be had" })
 end)
 
@@ -185,13 +187,26 @@ t.case("what iolua.job does not know is refused, not dropped", function()
   t.equal(plan.sentence(refused[1]), "job a: thinktime: not supported")
 end)
 
+t.case("verify: a sum of each block where a job writes; it says what differs", function()
+  local o, refused, job = one "rw=randwrite\nverify=crc32c\ndo_verify=0"
+  t.same({ o.verify, o.do_verify, #refused }, { true, false, 0 })
+  t.contains(job.notes[1], "iolua's stamps")
+  t.equal(#select(2, one "rw=read\nverify=md5"), 1)
+  t.equal(#select(2, one "rw=write\nverify=meta"), 1)
+end)
+
+t.case("trims are of sequential and random places", function()
+  t.equal(one("rw=trim").rw, "trim")
+  t.equal(one("rw=randtrim").norepeat, true)
+end)
+
 t.case("the script of a job file compiles and names every job", function()
   local list, refused = jobs("[a]\nrw=randrw\nbssplit=4k/60:64k/40\nsize=8m\n[b]\nstonewall\n"
-    .. "verify=md5\n")
+    .. "verify_pattern=0xff\n")
   local text = convert.text(list, "x.fio", refused)
   assert(load(text))
   for _, part in ipairs { 'start("a"', 'start("b"', "wait_all()", '["4096"] = 60',
-                          "-- Left out: job file:7: verify" } do
+                          "-- Left out: job file:7: verify_pattern" } do
     t.contains(text, part)
   end
 end)

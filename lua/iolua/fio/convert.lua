@@ -34,7 +34,7 @@ local function wait(name)
   for copy, fiber in ipairs(running[name] or {}) do
     local r, message = fiber:join()
     if not r then error(("%s, copy %d: %s"):format(name, copy, message), 0) end
-    for _, side in ipairs { "read", "write" } do
+    for _, side in ipairs { "read", "write", "trim" } do
       if r[side] then
         print(("%s\t%d\t%s\t%.0f IOPS\t%.0f B/s\tp99 %s ns"):format(name, copy, side,
           r[side].iops or 0, r[side].bytes_per_s or 0, r[side].lat:percentile(99)))

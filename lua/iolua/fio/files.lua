@@ -115,7 +115,11 @@ local function open_several(paths, need, made)
   end
   local volume = require "iolua.volume"
   local kind = need.chunk and volume.stripe or volume.concat
-  local v, message, errno = kind { members = list, chunk = need.chunk, backend = "user" }
+  local parts = {}                       -- one after the other, each for its part of the size
+  for i, f in ipairs(list) do
+    parts[i] = not need.chunk and need.bytes and { device = f, size = need.bytes } or f
+  end
+  local v, message, errno = kind { members = parts, chunk = need.chunk, backend = "user" }
   if not v then return give_up(message, errno) end
   members[v] = list
   return v

@@ -89,7 +89,7 @@ local function block_split(job, value)
 end
 
 local KINDS = { read = "read", write = "write", randread = "randread", randwrite = "randwrite",
-                rw = "rw", readwrite = "rw", randrw = "randrw" }
+                rw = "rw", readwrite = "rw", randrw = "randrw", trim = "trim", randtrim = "randtrim" }
 
 local function kind(job, value)
   if not KINDS[value] then return ("rw=%s is not to be had"):format(value) end
@@ -155,6 +155,17 @@ local function on_error(job, value)
   job.o.continue_on_error = true
 end
 
+-- What sums up a whole block by itself: ours does so with a sum of its own. fio's own headers,
+-- patterns and the like are other things.
+local SUMS = {}
+for name in ("md5 crc64 crc32c crc32c-intel crc32 crc16 crc7 xxhash sha512 sha256 sha1 sha3-224 "
+  .. "sha3-256 sha3-384 sha3-512"):gmatch("%S+") do SUMS[name] = true end
+
+local function verified(job, value)
+  if not SUMS[value] then return ("verify=%s is not to be had: a sum of each block is"):format(value) end
+  job.o.verify = true
+end
+
 local function files(job, value)
   job.files = units.split((value:gsub("\\:", "\0")), ":")
   for i, name in ipairs(job.files) do job.files[i] = name:gsub("%z", ":") end
@@ -215,6 +226,8 @@ options.SUPPORTED = {
   stonewall = flag(function(job, on) job.stonewall = on end),
   wait_for_previous = flag(function(job, on) job.stonewall = on end),
   wait_for = property "wait_for",
+  verify = verified,
+  do_verify = flag(function(job, on) job.do_verify = on end),
   group_reporting = flag(function(job, on) job.group_reporting = on end),
   new_group = flag(function(job, on) job.new_group = on end),
   invalidate = flag(function(job, on) job.keep_cache = not on end),

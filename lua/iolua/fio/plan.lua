@@ -111,8 +111,21 @@ local function splits(job)
   return job.o.cpus and job.o.cpus_allowed_policy == "split" and job.clones > 1
 end
 
+-- What a job has written is read back and checked at its end. What another run has written
+-- cannot be: its stamps are not known here.
+local function finish_verify(job, refused)
+  local o = job.o
+  if not o.verify then return end
+  if not plan.writes(job) or o.rw:find("trim") then
+    return refuse(refused, job, "verify", "of a job that does not write is not to be had")
+  end
+  o.do_verify = job.do_verify
+  job.notes[#job.notes + 1] = "verify: blocks have iolua's stamps and sums, which fio does not know"
+end
+
 local function finish(job, refused, known)
   job.notes = {}
+  finish_verify(job, refused)
   if job.files and #job.files > 1 then finish_files(job, refused) end
   finish_length(job, refused)
   finish_places(job)
@@ -177,7 +190,7 @@ end
 
 --- Does a job write?
 function plan.writes(job)
-  return job.o.rw:find("write") ~= nil or job.o.rw:find("rw$") ~= nil
+  return job.o.rw:find("write") ~= nil or job.o.rw:find("trim") ~= nil or job.o.rw:find("rw$") ~= nil
 end
 
 return plan

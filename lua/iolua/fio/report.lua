@@ -27,9 +27,21 @@ local function merged_side(results, name)
   return m
 end
 
+-- What was read back of verified jobs, as results of their own: how long it took is not kept.
+local function read_back(results)
+  local list = {}
+  for i, r in ipairs(results) do
+    local back = r.verify and r.verify.read_back
+    local ns = back and back.bytes_per_s and math.floor(back.bytes * 1e9 / back.bytes_per_s)
+    list[i] = { read = back, begin_ns = 0, end_ns = ns or 0 }
+  end
+  return list
+end
+
 local function row_of(name, copies, results)
   local row = { name = name, copies = copies, user_ns = 0, system_ns = 0 }
-  for _, side in ipairs { "read", "write" } do row[side] = merged_side(results, side) end
+  for _, side in ipairs { "read", "write", "trim" } do row[side] = merged_side(results, side) end
+  row.verify = merged_side(read_back(results), "read")
   for _, r in ipairs(results) do
     row.user_ns = row.user_ns + r.cpu.user_ns
     row.system_ns = row.system_ns + r.cpu.system_ns
@@ -79,7 +91,7 @@ local function us(ns) return ns and ns / 1000 end
 function report.text(list)
   local lines = {}
   for _, row in ipairs(rows_of(list)) do
-    for _, side in ipairs { "read", "write" } do
+    for _, side in ipairs { "read", "write", "trim", "verify" } do
       local s = row[side]
       if s then
         lines[#lines + 1] = { job = row.name, copies = row.copies, side = side, ios = s.ios,
@@ -123,7 +135,8 @@ function report.json(list)
   for i, row in ipairs(rows_of(list)) do
     local errors = (row.read and row.read.errors or 0) + (row.write and row.write.errors or 0)
     jobs[i] = { jobname = row.name, groupid = row.group - 1, error = errors > 0 and 5 or 0,
-      read = side_json(row.read), write = side_json(row.write), numjobs = row.copies }
+      read = side_json(row.read or row.verify), write = side_json(row.write),
+      trim = side_json(row.trim), numjobs = row.copies }
   end
   return json.encode({ ["fio version"] = "iolua", jobs = json.array(jobs) }, { indent = true })
 end

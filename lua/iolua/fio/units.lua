@@ -1,6 +1,6 @@
 --- Sizes and times as fio reads them, which is not as iolua does.
 --
--- With kb_base=1024, its default, k and kb are 1024 and ki is 1000; with kb_base=1000 it is the
+-- With kb_base=1024, its default, k, kb and ki are 1024 and kib is 1000; with kb_base=1000 it is the
 -- other way round. A time without a unit is in seconds or us, by the option.
 local units = {}
 
@@ -15,9 +15,9 @@ local NS = { us = 1000, usec = 1000, ms = 1000000, msec = 1000000, s = 100000000
 function units.bytes(text, kb_base)
   local low = text:lower()
   if low:find("^0x%x+$") then return math.tointeger(tonumber(low)) end
-  local digits, prefix, binary = low:match("^(%d+%.?%d*)([kmgtp]?)(i?)b?$")
-  if not digits or (binary == "i" and prefix == "") then return nil end
-  local base = ((kb_base or 1024) == 1024) == (binary == "") and 1024 or 1000
+  local digits, prefix, binary = low:match("^(%d+%.?%d*)([kmgtp]?)(i?b?)$")
+  if not digits or (binary:find("i") and prefix == "") then return nil end
+  local base = ((kb_base or 1024) == 1024) == (binary ~= "ib") and 1024 or 1000
   return math.tointeger(tonumber(digits) * base ^ POWER[prefix])
 end
 

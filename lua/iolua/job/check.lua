@@ -24,6 +24,7 @@ end
 local function conflicts(o)
   local random, paced = o.rw:find("^rand") ~= nil, (o.rate or o.rate_iops) ~= nil
   local kind = o.distribution and o.distribution:match("^%a+")
+  local trims = o.rw:find("trim") ~= nil
   local ordered = kind == "sequential" or kind == "stride"
   return {
     { o.engine == "sync" and o.iodepth > 1,
@@ -59,6 +60,10 @@ local function conflicts(o)
     { (o.ledger or o.replay) and not o.verify, "%s needs verify = true",
       o.ledger and "ledger" or "replay" },
     { o.ledger and o.replay, "ledger and replay exclude each other" },
+    { trims and (o.verify or o.next), "rw = %q has no %s", o.rw, o.verify and "data to verify"
+      or "operations to choose" },
+    { trims and o.engine ~= "auto" and o.engine ~= "sync" and o.engine ~= "threads",
+      "engine = %q does not discard: \"sync\" and \"threads\" do", o.engine },
     { o.on_interval and not o.interval, "on_interval needs an interval" },
   }
 end
@@ -144,6 +149,12 @@ function check.targets(o, targets, level)
   if simulated > 0 and o.engine ~= "sim" and o.engine ~= "auto" then
     misuse(level + 1, "engine = %q cannot do a simulated device", o.engine)
   end
+  for _, target in ipairs(o.rw:find("trim") and targets or {}) do
+    if type(target) ~= "userdata" then
+      misuse(level + 1, "rw = %q needs a file or a device: a volume in user space and a simulated "
+        .. "device discard nothing", o.rw)
+    end
+  end
   for _, target in ipairs(o.engine == "mmap" and targets or {}) do
     if type(target) ~= "userdata" or target:direct() then
       misuse(level + 1, "engine = \"mmap\" goes through the page cache: a file or device "
@@ -160,7 +171,7 @@ end
 
 --- Does the job write?
 function check.writes(o)
-  return o.rw:find("write") ~= nil or o.rw:find("rw$") ~= nil
+  return o.rw:find("trim") ~= nil or o.rw:find("write") ~= nil or o.rw:find("rw$") ~= nil
 end
 
 return check

@@ -22,7 +22,7 @@ end
 -- Sum of count x mean of the latencies from submission, ns.
 local function time_in_flight(r)
   local sum = 0
-  for _, name in ipairs { "read", "write", "sync" } do
+  for _, name in ipairs { "read", "write", "sync", "trim" } do
     local side = r[name]
     local lat = side and (side.service or side.lat)
     if lat and lat:count() > 0 then sum = sum + lat:count() * lat:mean() end

@@ -58,6 +58,12 @@ function collect.result(crew, o, targets, mark)
   r.workers = workers_of(crew, o.numjobs)
   result.add_pace(r, crew:paced(), r.workers)
   r.intervals = o.interval and watch.intervals(crew) or nil
+  if o.rw:find("trim") then
+    result.trimmed(r)
+    for _, list in ipairs { r.workers, r.intervals } do
+      for _, part in ipairs(list) do result.trimmed(part) end
+    end
+  end
   r.checks = checks.little(r)
   if not joined then return nil, "job: " .. message, errno, r end
   if r.error then

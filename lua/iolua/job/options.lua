@@ -19,8 +19,9 @@ local COUNT_MAX = 0x7fffffff
 return {
   target = { type = "any",
     help = "file, path or simulated device, or a list of them; worker i takes target i mod n" },
-  rw = { choices = { "nop", "read", "write", "randread", "randwrite", "rw", "randrw" },
-    required = true, help = "what to do; nop is the engine alone" },
+  rw = { choices = { "nop", "read", "write", "randread", "randwrite", "rw", "randrw",
+    "trim", "randtrim" }, required = true,
+    help = "what to do; trim discards, nop is the engine alone" },
   bs = { type = "any", default = 4096, check = sizes.parse,
     help = "bytes an operation: \"4k\", \"4k-64k\", { [\"4k\"] = 60, [\"64k\"] = 40 }" },
   iodepth = { type = "integer", default = 1, min = 1, max = 32768,

@@ -45,7 +45,7 @@ local function check_alignment(o, target)
 end
 
 local function check_writable(o, target)
-  local writes = o.rw:find("write") or (o.rw:find("rw$") and o.rwmixread < 100)
+  local writes = o.rw:find("write") or o.rw:find("trim") or (o.rw:find("rw$") and o.rwmixread < 100)
   if writes and target.writable and not target:writable() then
     return failure("%s is open for reading only: rw = %q needs write = true", target:path(), o.rw)
   end
@@ -94,7 +94,7 @@ local function add_hook(o, worker)
     may_write = o.rw:find("write") ~= nil or o.rw:find("rw$") ~= nil }
 end
 
-local READ_PERCENT = { nop = 100, read = 100, randread = 100, write = 0, randwrite = 0 }
+local READ_PERCENT = { trim = 0, randtrim = 0, nop = 100, read = 100, randread = 100, write = 0, randwrite = 0 }
 
 -- What all workers share.
 local function common(o)
@@ -113,6 +113,10 @@ local function common(o)
     bs_max = math.max(o.sizes.max, o.bs_max or 1), interval_ns = o.interval or 0,
     watched = o.on_interval ~= nil,
   }
+  if o.rw:find("trim") then             -- the ring has no such operation
+    worker.trim = true
+    if o.engine == "auto" then worker.engine = o.iodepth > 1 and "threads" or "sync" end
+  end
   if o.thinktime then
     worker.think_ns, worker.think_blocks = o.thinktime, o.thinktime_blocks or 1
   end

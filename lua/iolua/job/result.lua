@@ -3,7 +3,7 @@
 -- Nothing measured is nil, never zero. Rates are over elapsed_ns.
 local result = {}
 
-local SIDES = { "read", "write", "sync" }
+local SIDES = { "read", "write", "sync", "trim" }
 
 local function rate(count, ns)
   if count == 0 or ns == 0 then return nil end
@@ -20,7 +20,7 @@ end
 ---@field bytes_per_s number?
 ---@field lat iolua.hist    ns
 local function side(raw, ns)
-  if raw.ios == 0 and raw.errors == 0 then return nil end
+  if not raw or raw.ios == 0 and raw.errors == 0 then return nil end
   raw.iops = rate(raw.ios, ns)
   raw.bytes_per_s = rate(raw.bytes, ns)
   return raw
@@ -94,6 +94,13 @@ function result.add_pace(r, raw, workers)
     missed = raw.missed, backlog_max = raw.backlog_max, backlog_end = raw.backlog_end,
     backlog_limit = raw.backlog_limit, overloaded = overloaded(list) }
   if r.pace.overloaded then r.pace.message = sentence(r.pace) end
+end
+
+--- What a trimming job counted as writes are trims: of a result, a worker's or an interval.
+function result.trimmed(r)
+  r.trim, r.write = r.write, nil
+  if r.error and r.error.operation == "write" then r.error.operation = "discard" end
+  return r
 end
 
 --- Operations that failed.
