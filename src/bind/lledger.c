@@ -93,6 +93,13 @@ void lledger_push_damage(lua_State *L, const struct stamp_damage *list, unsigned
     }
 }
 
+/* ledger:begin(): findings and writes are of the job that comes now. */
+static int lledger_begin(lua_State *L)
+{
+    ledger_begin(lledger_check(L, 1));
+    return 0;
+}
+
 /* ledger:report() -> { writes, checked_bytes, unwritten_bytes, unsure_bytes, damaged, waits,
  * damage = list of the first 64 } */
 static int lledger_report(lua_State *L)
@@ -101,7 +108,7 @@ static int lledger_report(lua_State *L)
     unsigned kept = l->damaged < LEDGER_DAMAGE ? (unsigned)l->damaged : LEDGER_DAMAGE;
 
     lua_createtable(L, 0, 8);
-    set_u64(L, "writes", l->writes);
+    set_u64(L, "writes", l->writes - l->before);
     set_u64(L, "checked_bytes", l->checked);
     set_u64(L, "unwritten_bytes", l->unwritten);
     set_u64(L, "unsure_bytes", l->unsure);
@@ -113,6 +120,7 @@ static int lledger_report(lua_State *L)
 }
 
 static const luaL_Reg methods[] = {
+    { "begin", lledger_begin },
     { "replay", lledger_replay },
     { "report", lledger_report },
     { "close", lledger_close },

@@ -79,6 +79,12 @@ uint64_t ledger_written(const struct ledger *l, uint64_t from)
     return from;
 }
 
+void ledger_begin(struct ledger *l)
+{
+    l->before = l->writes;
+    l->checked = l->unwritten = l->unsure = l->damaged = l->waits = 0;
+}
+
 bool ledger_full(const struct ledger *l)
 {
     return l->writes >= UNSURE - 1;

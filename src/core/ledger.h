@@ -31,6 +31,7 @@ struct ledger {
     uint32_t *number;           /* of each block's last write, 0: none; NULL without numbers */
     uint16_t *used;             /* reads in flight, or LEDGER_WRITER */
     uint32_t writes;            /* numbers given */
+    uint32_t before;            /* of them before the last ledger_begin */
     uint64_t checked, unwritten, unsure;        /* bytes */
     uint64_t damaged;           /* stretches */
     uint64_t waits;             /* operations that waited for an overlapping one */
@@ -42,6 +43,9 @@ struct ledger {
 int ledger_new(struct ledger **out, const struct ledger_spec *spec);
 struct ledger *ledger_ref(struct ledger *l);
 void ledger_unref(struct ledger *l);    /* NULL allowed */
+
+/* Another job begins with what is known: findings are its own, from nothing on. */
+void ledger_begin(struct ledger *l);
 
 /* The first written block from `from` on, or the number of blocks. */
 uint64_t ledger_written(const struct ledger *l, uint64_t from);

@@ -196,33 +196,78 @@ static void judge_torn(struct stamp_damage *d, const struct look *l, const struc
     set(d, STAMP_TORN, l->pos, number_of(e->write), found);
 }
 
-/* The latest write that shows around sector i: among those of whole sectors in the read. */
-static struct extent shown(const uint64_t *mem, uint64_t pos, size_t sectors,
-                           const struct look *l)
+/* The writes that show in a read: neighbours of one write once. More than fit are looked for
+ * among the sectors, as far away as the longest of them reaches. */
+#define SCENE_WRITES 1024u
+
+struct scene {
+    const uint64_t *mem;
+    uint64_t pos, seed;
+    size_t sectors, reach;      /* reach 0: no sector looks like one of ours */
+    unsigned count;
+    bool full;
+    struct extent writes[SCENE_WRITES];
+};
+
+static struct extent extent_of(const uint64_t *w, uint64_t pos)
 {
-    struct extent e = { 0, 0, 0 };
+    uint64_t from = pos - (w[W_EXTENT] & UINT32_MAX) * STAMP_SECTOR;
 
-    for (size_t i = 0; i < sectors; i++) {
-        const uint64_t *w = mem + i * WORDS;
-        uint64_t from = pos + i * STAMP_SECTOR - (w[W_EXTENT] & UINT32_MAX) * STAMP_SECTOR;
-        uint64_t to = from + (w[W_EXTENT] >> 32) * STAMP_SECTOR;
-
-        if (l->pos < from || l->pos >= to || number_of(w[W_WRITE]) <= number_of(e.write) ||
-            w[W_SEED] != l->known->seed || w[W_POS] != pos + i * STAMP_SECTOR || !whole(w))
-            continue;
-        e = (struct extent){ from, to, w[W_WRITE] };
-    }
-    return e;
+    return (struct extent){ from, from + (w[W_EXTENT] >> 32) * STAMP_SECTOR, w[W_WRITE] };
 }
 
-/* Does any sector look like one of ours? */
-static bool stamped(const uint64_t *mem, uint64_t pos, size_t sectors, uint64_t seed)
+static bool ours(const struct scene *s, size_t i)
 {
-    for (size_t i = 0; i < sectors; i++)
-        if (mem[i * WORDS + W_SEED] == seed &&
-            mem[i * WORDS + W_POS] == pos + i * STAMP_SECTOR)
-            return true;
-    return false;
+    const uint64_t *w = s->mem + i * WORDS;
+
+    return w[W_SEED] == s->seed && w[W_POS] == s->pos + i * STAMP_SECTOR;
+}
+
+static void scene_open(struct scene *s)
+{
+    for (size_t i = 0; i < s->sectors; i++) {
+        const uint64_t *w = s->mem + i * WORDS;
+        struct extent e, *last = &s->writes[s->count ? s->count - 1 : 0];
+
+        if (!ours(s, i))
+            continue;
+        if (s->reach < w[W_EXTENT] >> 32)
+            s->reach = w[W_EXTENT] >> 32;
+        e = extent_of(w, w[W_POS]);
+        if ((s->count && last->write == e.write && last->from == e.from && last->to == e.to) ||
+            !whole(w))
+            continue;
+        s->full = s->full || s->count == SCENE_WRITES;
+        if (!s->full)
+            s->writes[s->count++] = e;
+    }
+    if (s->reach > s->sectors)
+        s->reach = s->sectors;
+}
+
+static inline void keep_latest(struct extent *best, const struct extent *e, uint64_t pos)
+{
+    if (pos >= e->from && pos < e->to && number_of(e->write) > number_of(best->write))
+        *best = *e;
+}
+
+/* The latest write that shows around sector i: among those of whole sectors in the read. */
+static struct extent shown(const struct scene *s, size_t i)
+{
+    uint64_t pos = s->pos + i * STAMP_SECTOR;
+    struct extent best = { 0, 0, 0 }, e;
+    size_t from = i > s->reach ? i - s->reach : 0;
+    size_t to = s->sectors - i > s->reach ? i + s->reach : s->sectors;
+
+    for (unsigned k = 0; k < s->count; k++)
+        keep_latest(&best, &s->writes[k], pos);
+    for (size_t k = from; s->full && k < to; k++) {
+        e = extent_of(s->mem + k * WORDS, s->pos + k * STAMP_SECTOR);
+        if (pos >= e.from && pos < e.to && number_of(e.write) > number_of(best.write) &&
+            ours(s, k) && whole(s->mem + k * WORDS))
+            best = e;
+    }
+    return best;
 }
 
 static struct stamp_damage judge(const struct look *l)
@@ -262,26 +307,21 @@ static bool plain(const uint64_t *mem, uint64_t pos, size_t sectors, const struc
     return true;
 }
 
-unsigned stamp_check(struct stamp_damage *list, unsigned most, uint64_t *unwritten,
-                     const void *mem, uint64_t pos, size_t len, const struct stamp_known *k)
+/* Sector by sector, where not all is plain. */
+static __attribute__((noinline)) unsigned check_each(struct stamp_damage *list, unsigned most,
+    uint64_t *unwritten, struct scene *s, const struct stamp_known *k)
 {
-    const uint64_t *words = mem;
-    size_t sectors = len / STAMP_SECTOR;
     struct stamp_damage last = { 0 }, d;
     unsigned n = 0;
-    bool ours;
 
-    if (plain(words, pos, sectors, k))
-        return 0;
-    ours = stamped(words, pos, sectors, k->seed);
-    for (size_t i = 0; i < sectors; i++) {
-        struct look l = { pos + i * STAMP_SECTOR, due_at(k, pos + i * STAMP_SECTOR),
-                          words + i * WORDS, k };
+    for (size_t i = 0; i < s->sectors; i++) {
+        uint64_t pos = s->pos + i * STAMP_SECTOR;
+        struct look l = { pos, due_at(k, pos), s->mem + i * WORDS, k };
         struct extent e;
 
         d = judge(&l);
-        if (ours && !(l.due && d.kind == STAMP_GOOD)) {
-            e = shown(words, pos, sectors, &l);
+        if (s->reach && !(l.due && d.kind == STAMP_GOOD)) {
+            e = shown(s, i);
             judge_torn(&d, &l, &e);
         }
         if (d.kind == STAMP_UNWRITTEN)
@@ -298,6 +338,23 @@ unsigned stamp_check(struct stamp_damage *list, unsigned most, uint64_t *unwritt
             list[n - 1] = last;
     }
     return n;
+}
+
+unsigned stamp_check(struct stamp_damage *list, unsigned most, uint64_t *unwritten,
+                     const void *mem, uint64_t pos, size_t len, const struct stamp_known *k)
+{
+    struct scene s;
+
+    s.mem = mem;
+    s.pos = pos;
+    s.seed = k->seed;
+    s.sectors = len / STAMP_SECTOR;
+    if (plain(s.mem, pos, s.sectors, k))
+        return 0;
+    s.reach = s.count = 0;
+    s.full = false;
+    scene_open(&s);
+    return check_each(list, most, unwritten, &s, k);
 }
 
 const char *stamp_name(enum stamp_kind kind)

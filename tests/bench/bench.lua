@@ -154,6 +154,12 @@ local function costs()
   end
 end
 
+-- What stamping writes and checking reads cost, in memory: bytes a second of one CPU's time.
+local function verification()
+  print("\nverification, a file in memory, by the worker's CPU time")
+  io.write(capture(IOLUA .. " tests/bench/verify.lua"))
+end
+
 -- Wall time of an empty script and the resident set of a job at depth 128.
 local function start_up()
   local from = capture("date +%s%N")
@@ -178,6 +184,7 @@ for _, target in ipairs { "nop", "null", "sparse" } do
 end
 if not os.getenv("ONLY") then
   costs()
+  verification()
   scaling()
   start_up()
 end

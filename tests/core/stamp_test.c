@@ -1,6 +1,8 @@
 /*
  * stamp_test - every kind of damage made by hand, and none seen where there is none.
  */
+#include <time.h>
+
 #include "check.h"
 #include "core/ledger.h"
 #include "core/rng.h"
@@ -185,6 +187,82 @@ static void a_ledger_goes_by_sectors(void)
     CHECK_INT(ledger_new(&l, &s), -22);
 }
 
+#define LARGE (2u << 20)
+
+static uint64_t large[LARGE / 8];
+
+/* Writes of `len` bytes each over every second place of `large`, numbered in order. */
+static void write_every_second(uint32_t len)
+{
+    memset(large, 0, sizeof large);
+    for (uint32_t pos = 0; pos < LARGE; pos += 2 * len) {
+        struct stamp s = { 7, pos, len, 1 + pos / len, 1 };
+
+        stamp_fill((char *)large + pos, &s);
+    }
+}
+
+static unsigned check_parts(uint32_t part, uint64_t *never)
+{
+    struct stamp_known k = { 7, 0, 0, 0, NULL };
+    struct stamp_damage d[8];
+    unsigned n = 0;
+
+    for (uint32_t pos = 0; pos < LARGE; pos += part)
+        n += stamp_check(d, 8, never, (char *)large + pos, pos, part, &k);
+    return n;
+}
+
+static void many_writes_in_one_read_are_kept_apart(void)
+{
+    static const uint32_t lengths[] = { 512, 1024, 4096 };
+    struct stamp_known k = { 7, 0, 0, 0, NULL };
+    struct stamp_damage d[8];
+
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t never = 0;
+
+        write_every_second(lengths[i]);
+        CHECK_INT(check_parts(LARGE, &never), 0);
+        CHECK_INT(never, LARGE / 2);
+    }
+    write_every_second(1024);           /* more than a scene keeps; the second half of one is old */
+    memset((char *)large + LARGE - 2048 + 512, 0, 512);
+    CHECK_INT(stamp_check(d, 8, &(uint64_t){ 0 }, large, 0, LARGE, &k), 1);
+    CHECK_INT(d[0].kind, STAMP_TORN);
+    CHECK_INT(d[0].offset, LARGE - 2048 + 512);
+}
+
+static uint64_t cpu_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The least CPU time of some passes over all, in reads of `part`. */
+static uint64_t least(uint32_t part)
+{
+    uint64_t best = UINT64_MAX, never = 0;
+
+    for (unsigned i = 0; i < 7; i++) {
+        uint64_t from = cpu_ns(), took;
+
+        check_parts(part, &never);
+        took = cpu_ns() - from;
+        best = took < best ? took : best;
+    }
+    return best;
+}
+
+/* Once each sector of a read was compared with each: 1 MiB took 14 times as long as its parts. */
+static void a_long_read_costs_no_more_a_byte_than_short_ones(void)
+{
+    write_every_second(4096);
+    CHECK(least(1u << 20) < 7 * least(64u << 10));
+}
+
 int main(void)
 {
     CASE(what_was_written_is_whole);
@@ -200,5 +278,7 @@ int main(void)
     CASE(overlaps_wait_and_readers_share);
     CASE(what_a_failed_write_left_is_not_known);
     CASE(a_ledger_goes_by_sectors);
+    CASE(many_writes_in_one_read_are_kept_apart);
+    CASE(a_long_read_costs_no_more_a_byte_than_short_ones);
     return DONE();
 }

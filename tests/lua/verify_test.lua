@@ -161,6 +161,26 @@ t.case("the ledger of one job knows what another must find", function()
   t.equal(r.verify.damaged, 0)
 end)
 
+t.case("each job with a ledger finds for itself", function()
+  local d = sim { corruptions = { { write = 5, kind = "lost" } } }
+  local w = assert(iolua.job { target = d, rw = "write", bs = "4k", number_ios = 10, verify = true,
+    seed = 2, continue_on_error = true })
+  t.equal(w.verify.damaged, 1)
+  local function again(more)
+    local o = { target = d, rw = "read", bs = "4k", size = "64k", verify = true, seed = 2,
+      ledger = w.verify.ledger, continue_on_error = true }
+    for key, value in pairs(more) do o[key] = value end
+    return assert(iolua.job(o)).verify
+  end
+  local mended = again { rw = "write", number_ios = 10 }
+  t.equal(mended.writes, 10)
+  t.equal(mended.damaged, 0)
+  for _ = 1, 2 do
+    local v = again {}
+    t.same({ v.writes, v.damaged, v.checked_bytes, v.unwritten_bytes }, { 0, 0, 65536, 24576 })
+  end
+end)
+
 t.case("two jobs that overlap are refused, two that do not are whole", function()
   local f <close> = scratch(8 << 20)
   local function options(offset, size)

@@ -113,7 +113,10 @@ local function check_fit(o, workers, others)
 end
 
 local function ledger_for(o, i, worker, others, grain)
-  if o.ledger then return o.ledger[i] end
+  if o.ledger then
+    o.ledger[i]:begin()
+    return o.ledger[i]
+  end
   local ledger, message, errno = new_ledger(o, worker, others ~= nil, grain)
   if ledger and others then
     local ok, why, code = ledger:replay(others[i], others[i].number_ios)
