@@ -59,6 +59,24 @@ local function plan_of(options, targets)
   return plan.workers(check.options(options, 2), targets)
 end
 
+-- Wait for the workers. A ^C raises, but for a job that was typed: it ends, and the word for it
+-- comes back. The next wait raises all the same.
+local function wait(crew, o)
+  local typed = o.typed and not core.run.interrupted()
+  local ok, err = pcall(function()
+    if o.on_interval then
+      watch.wait(crew, o)
+    else
+      fiber.wait_readable(crew:fd())
+    end
+  end)
+  if ok then return nil end
+  local word = typed and core.run.interrupted()
+  if not word then error(err, 0) end
+  crew:stop()
+  return word
+end
+
 local function run(o, targets)
   local workers, message, errno, uncovered = plan.workers(o, targets)
   if not workers then return nil, message, errno end
@@ -76,14 +94,11 @@ local function run(o, targets)
   local kernel = checks.kernel_bytes(counters)
   local crew <close>, failed, code = core.job.start(workers)
   if not crew then return nil, failed, code end
-  if o.on_interval then
-    watch.wait(crew, o)
-  else
-    fiber.wait_readable(crew:fd())
-  end
+  local interrupted = wait(crew, o)
   local r, why, number, partial = collect.result(crew, o, targets, core.run.mark_errors)
   local told = r or partial
   if told then
+    told.interrupted = interrupted
     job.simulated = job.simulated + (told.simulated and 1 or 0)
     local _, moved = crew:progress()
     checks.diskstats(told, moved, kernel, checks.kernel_bytes(counters))
@@ -91,6 +106,7 @@ local function run(o, targets)
     told.punts = before and counter:read() - before
     told.buffered = cached and buffered.told(cached, told, moved) or nil
   end
+  if interrupted and told and not told.error then return told end
   if not o.verify then return r, why, number, partial end
   return verify.finish(o, targets, workers, r, why, number, partial)
 end
@@ -99,10 +115,23 @@ local function close_all(opened)
   for _, f in ipairs(opened) do f:close() end
 end
 
+-- Was the call typed at the prompt, with nothing of iolua's own between? What a user has in
+-- hand is then worth having in part; a function that measures would take it for the whole.
+local function typed()
+  local repl = package.loaded["iolua.repl"]
+  for level = 3, repl and math.maxinteger or 0 do
+    local frame = debug.getinfo(level, "Sf")
+    if not frame or frame.func == repl.run then return frame ~= nil end
+    if frame.what ~= "C" and frame.source ~= "=stdin" then return false end
+  end
+  return false
+end
+
 --- Run a job and wait for it.
 ---
 --- Misuse raises. A failed operation ends the job unless continue_on_error: then nil, the
---- sentence, errno and the partial result come back.
+--- sentence, errno and the partial result come back. ^C raises; of a job typed at the prompt it
+--- gives what was measured until then, with `interrupted` set.
 ---@param options table  see iolua.job.options
 ---@return table? result
 ---@return string? message
@@ -111,6 +140,7 @@ end
 ---@async
 function job.run(options)
   local o = check.options(options, 2)
+  o.typed = typed()
   local opened <close> = setmetatable({}, { __close = close_all })
   local targets, message, errno = open_targets(o, opened, 2)
   if not targets then return nil, message, errno end

@@ -1,6 +1,7 @@
 --- What the prompt does with a line: compile, run and show it, complete names, explain them.
 --
 -- src/repl.c reads the lines. The functions here print nothing, except run and what is typed.
+local core = require "iolua.core"
 local show = require "iolua.show"
 
 local repl = {}
@@ -62,6 +63,8 @@ function repl.run(fn)
   local texts = {}
   for i = 1, results.n do texts[i] = repl.text(results[i]) end
   if results.n > 0 then print(table.concat(texts, "\t")) end
+  local word = core.run.interrupted()
+  if word then io.stderr:write("iolua: ", word, ": what was measured until then is kept\n") end
 end
 
 -- The names that can follow `value.` or `value:`.
@@ -249,6 +252,6 @@ end
 -- What the prompt offers beside iolua.
 function help(...) print(repl.help(...)) end -- luacheck: ignore
 
-function doctor() return require("iolua.doctor").main {} end -- luacheck: ignore
+function doctor() require("iolua.doctor").main() end -- luacheck: ignore
 
 return repl

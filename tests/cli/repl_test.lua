@@ -47,6 +47,10 @@ answers("help tells what a part is", "help 'units'", "Sizes and durations")
 answers("help tells what a function does", "help(iolua.fs.list)", "What is in a folder")
 answers("help finds functions in C", "help(iolua.spawn)", "Run a function in a fiber")
 answers("help lists the methods of a value", "help(iolua.buffer(1))", "string")
+answers("a userdata is shown as what it is", "iolua.buffer(4096)", "buffer (4096 bytes)")
+answers("an open file is shown with its path", "iolua.open('/dev/null')", "file (/dev/null)")
+answers("a global is completed", "iol\\t.units.bytes('2k')", "\n2048")
+answers("a keyword is completed", "for i = 1, 1 do print(i + 6) en\\t", "\n7")
 answers("a name is completed", "print(iolua.uni\\t.bytes('1k'))", "\n1024")
 answers("a method is completed", "b = iolua.buffer(3); print(b:si\\t())", "\n3")
 answers("what is possible is listed", "pr = io.std\\t", "stderr")
@@ -82,6 +86,49 @@ for what, text in pairs {
     t.equal(status, 0)
   end)
 end
+
+t.case("^C on a job gives its result in part, as a value", function()
+  local output, status = talk { "expect > ",
+    "send print('go' .. 'ing') r = iolua.job { rw = 'nop', runtime = '1h' }\\r",
+    "expect going", "wait 200", "send \\x03", "expect what was measured until then is kept",
+    "expect > ", "send print('ios', r.read.ios > 0, r.read.lat:count() == r.read.ios)\\r",
+    "expect ios\\x09true\\x09true", "expect > ", "send r.interrupted, r.elapsed_ns < 60e9\\r",
+    'expect "interrupted"\\x09true', "expect > ", "leave ^D" }
+  t.ok(not output:find("traceback", 1, true))
+  t.equal(status, 0)
+end)
+
+t.case("^C on a job that is an expression shows it in part", function()
+  local _, status = talk { "expect > ",
+    "send print('go' .. 'ing') or iolua.job { rw = 'nop', runtime = '1h', seed = 1 }\\r",
+    "expect going", "wait 200", "send \\x03", 'expect interrupted = "interrupted"',
+    "expect what was measured until then is kept", "expect > ",
+    "send 40 + 2\\r", "expect \n42", "leave ^D" }
+  t.equal(status, 0)
+end)
+
+t.case("^C on typed jobs in a loop stops at the first, and keeps those before it", function()
+  local output, status = talk { "expect > ", "send list = {}\\r", "expect > ",
+    "send for i = 1, 1e9 do list[i] = iolua.job { rw = 'nop', number_ios = 100 } "
+      .. "if i == 3 then print('go' .. 'ing') end end\\r",
+    "expect going", "wait 50", "send \\x03", "expect interrupted", "expect > ",
+    "send print('n', #list >= 3, list[2].read.ios)\\r", "expect n\\x09true\\x09100", "leave ^D" }
+  t.contains(output, "interrupted")
+  t.equal(status, 0)
+end)
+
+t.case("^C on an experiment keeps its rows, and none that was not measured whole", function()
+  local _, status = talk { "expect > ",
+    "send function m() print('go' .. 'ing') return "
+      .. "{ iops = iolua.job { rw = 'nop', runtime = '1h' }.read.iops } end\\r",
+    "expect > ",
+    "send e = iolua.experiment { name = 'x', factors = { n = { 1, 2 } }, quiet = true, "
+      .. "measure = m }\\r",
+    "expect going", "wait 100", "send \\x03", "expect interrupted", "expect > ",
+    "send print('rows', #e.rows, e.interrupted)\\r", "expect rows\\x090\\x09interrupted",
+    "leave ^D" }
+  t.equal(status, 0)
+end)
 
 t.case("^C stops a line twice in one session", function()
   local _, status = talk { "expect > ", "send print('go' .. 'ing') while true do end\\r",
@@ -128,6 +175,33 @@ t.case("^D runs the closers of fibers that still wait", function()
     "expect > ", "leave ^D" }
   t.contains(output, "\nwas closed")
   t.equal(status, 0)
+end)
+
+t.case("doctor() reports and gives no value", function()
+  local output, status = talk { "expect > ", "send doctor()\\r", "expect io_uring", "expect > ",
+    "send 40 + 2\\r", "expect \n42", "leave ^D" }
+  t.ok(not output:find("unknown argument", 1, true))
+  t.equal(status, 0)
+end)
+
+t.case("^D puts back what was set at the prompt", function()
+  local fake = require "fake"
+  local number, sys = fake.device_of(folder), "/sys/devices/virtual/block/x"
+  local root = fake.tree { files = { [sys .. "/dev"] = number,
+    [sys .. "/queue/read_ahead_kb"] = "128" },
+    links = { ["/sys/dev/block/" .. number] = "ROOT" .. sys } }
+  local attribute = root .. sys .. "/queue/read_ahead_kb"
+  local output, status = talk({ "expect > ",
+    ("send s = iolua.settings s.root = '%s'\\r"):format(root), "expect > ",
+    ("send s.set('%s', { read_ahead_kb = 8 }).read_ahead_kb\\r"):format(folder), "expect \n8",
+    "expect > ", ("send io.open('%s'):read('a')\\r"):format(attribute), 'expect \n"8',
+    "expect > ", "leave ^D" },
+    ("env IOLUA_STATE=%s/state %s"):format(root, iolua))
+  local after, left = fake.read(attribute), t.run("ls " .. root .. "/state")
+  fake.remove(root)
+  t.equal(status, 0, output)
+  t.equal(after, "128")
+  t.equal(left, "")
 end)
 
 t.case("^D typed while a line runs leaves after it", function()
