@@ -56,6 +56,10 @@ local function fail(message, status)
     { __tostring = function(e) return e.message end }), 0)
 end
 
+-- A described machine's disks, where it is one.
+local described = package.loaded["iolua.machine"] and package.loaded["iolua.machine"].current()
+opt.target = opt.target or described and described.paths
+
 local writing = opt.rw:find("write") or opt.rw:find("rw$")
 
 local function open_targets()

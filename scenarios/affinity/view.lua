@@ -25,7 +25,7 @@ function view.metrics(r)
     avg_latency_s = mean and mean / 1e9, stddev_s = deviation and deviation / 1e9,
     p50_us = lat and lat:percentile(50) / 1e3, p99_us = lat and lat:percentile(99) / 1e3,
     p999_us = lat and lat:percentile(99.9) / 1e3,
-    cpu_ns_per_io = r.cpu and r.cpu.ns_per_io, lat = lat,
+    cpu_ns_per_io = r.cpu and not r.simulated and r.cpu.ns_per_io or nil, lat = lat,
   }
 end
 

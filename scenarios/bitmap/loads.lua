@@ -8,14 +8,13 @@ local mounted = require "iolua.run.mounted"
 
 local loads = {}
 
--- The rate in what a program printed, by its reader.
+-- That it ran, and the rate in what it printed, by its reader: nil where the program says that it
+-- was too short for one.
 local function told(r, message, read, pick)
   if not r then return nil, message end
   local result, why = read(r.out)
   if not result then return nil, why end
-  local rate = pick(result)
-  if not rate then return nil, "it was too short to give a rate" end
-  return rate
+  return true, pick(result)
 end
 
 local function dbench(path, o)
@@ -27,7 +26,6 @@ local function block_write(b)
   return b.block_write and b.block_write.bytes_per_s
 end
 
--- bonnie++ gives no rate for what takes less than half a second: then it is done with ours.
 local function bonnie_theirs(path, o)
   local r, message = mounted.run(path, { "bonnie++", "-u", "root", "-f", "-q", "-s",
     o.data >> 20, "-r", 0, "-n", 0, timeout = "60s" })
@@ -95,7 +93,7 @@ end
 ---@param volume table    of iolua.volume.raid
 ---@param values table
 ---@param o table         seconds, clients, data
----@param counted fun(fn: function): number?, integer|string  rate, bitmap writes meanwhile
+---@param counted fun(): fun(): integer  from when; then bitmap writes since
 ---@return boolean? ok
 ---@return string? message
 ---@async
@@ -108,9 +106,11 @@ function loads.measure(list, volume, values, o, counted)
   local ok, message = mounted.format(volume.path, { destroy = volume.path })
   if not ok then return nil, message end
   for _, load in ipairs(list) do
-    local rate, writes = counted(function() return load.run(volume.path, o) end)
-    if not rate then return nil, ("%s: %s"):format(load.name, writes) end
-    values[load.name .. "_MB_per_s"], values[load.name .. "_bitmap"] = rate / 1e6, writes
+    local since = counted()
+    local ran, rate = load.run(volume.path, o)
+    if not ran then return nil, ("%s: %s"):format(load.name, rate) end
+    values[load.name .. "_bitmap"] = since()
+    values[load.name .. "_MB_per_s"] = rate and rate / 1e6
   end
   return true
 end

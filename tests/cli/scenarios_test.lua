@@ -28,6 +28,9 @@ end
 -- These have no rows: they are loads by fibers, or print a tree.
 local NO_ROWS = { copy = "", hello = "", log_writer = "", pointer_chase = "", topology = "" }
 
+-- These are of jobs on devices, or of a topology, and run on every machine.
+local RUN = { adapter_scaling = true, affinity_matrix = true, stripe_sweep = true, topology = true }
+
 local folder = scenarios.folder()
 for _, name in ipairs(scenarios.list()) do
   for _, machine in ipairs(scenarios.machines()) do
@@ -38,6 +41,7 @@ for _, name in ipairs(scenarios.list()) do
       else
         first, status = rows(name, machine, folder)
       end
+      t.equal(refused(first), not RUN[name], first)
       if refused(first) then return end
       t.equal(status, 0, first)
       t.ok(#first > 100, first)

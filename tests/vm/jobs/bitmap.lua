@@ -12,7 +12,7 @@ end
 
 t.case("small regions are written down often, large ones hardly ever", function()
   local out, status = t.run(os.getenv("IOLUA")
-    .. " scenarios/bitmap_chunk.lua --csv - --quiet --replicates 1 --folder /tmp --loads none")
+    .. " scenarios/bitmap_chunk.lua --csv - --quiet --replicates 1 --folder /tmp --loads none --regions 64k,2m,64m")
   t.equal(status, 0, out)
   print(out)
   local column, values = nil, {}
