@@ -6,6 +6,7 @@
 -- logarithm); the knee is their mean, with a t interval.
 local core = require "iolua.core"
 local job = require "iolua.job"
+local result = require "iolua.job.result"
 local schema = require "iolua.schema"
 local stats = require "iolua.stats"
 
@@ -64,6 +65,10 @@ function searching:measure(x, replicate)
   options.seed = self.o.seed + self.runs
   local r, message, errno = job.run(options)
   if not r then error({ message = message, errno = errno }, 0) end
+  if result.ios(r) == 0 then
+    local why = r.error or { reason = "no error either" }
+    error({ message = "nothing completed: " .. why.reason, errno = why.errno }, 0)
+  end
   local point = { x = x, value_ns = latency(r, self.metric), replicate = replicate,
     overloaded = r.pace and r.pace.overloaded or false }
   point.ok = point.value_ns <= self.metric.bound and not point.overloaded
@@ -180,6 +185,7 @@ end
 ---  where the bound is kept or broken everywhere: `reason`, `at`
 ---@return string? message
 ---@return integer? errno
+---@return table? partial  the points before the run that failed
 ---@async
 function knee.search(options)
   local o, load, metric = split(options)
@@ -190,7 +196,7 @@ function knee.search(options)
   end, self)
   if ok then return found end
   if found.raised then error(found.raised, 0) end
-  return nil, "knee: " .. found.message, found.errno
+  return nil, "knee: " .. found.message, found.errno, { points = self.points }
 end
 
 return setmetatable(knee, { __call = function(_, options) return knee.search(options) end })

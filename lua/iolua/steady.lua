@@ -82,14 +82,18 @@ local function default_metric(r)
 end
 
 local function rounds_of(o, load)
-  local values, seen = {}, nil
+  local values, seen = {}, find({}, o)
   local metric = o.metric or default_metric
   for round = 1, o.rounds do
     local options = { runtime = o.round }
     for key, value in pairs(load) do options[key] = value end
     if load.seed then options.seed = load.seed + round - 1 end
     local r, message, errno = job.run(options)
-    if not r then return nil, message, errno end
+    if not r then return nil, message, errno, seen end
+    if result.ios(r) == 0 then
+      return nil, ("round %d: nothing completed%s"):format(round,
+        r.error and ": " .. r.error.reason or ""), r.error and r.error.errno, seen
+    end
     values[round] = metric(r)
     seen = find(values, o)
     if seen.steady then break end
@@ -102,6 +106,7 @@ end
 ---@return table? seen   as of steady.of
 ---@return string? message
 ---@return integer? errno
+---@return table? seen    of the rounds before the one that failed
 ---@async
 function steady.run(options)
   return rounds_of(split(ROUNDS, options, 2, "steady"))
@@ -111,7 +116,8 @@ end
 local function fill(load, passes)
   for _ = 1, passes do
     local r, message, errno = job.run { target = load.target, rw = "write", bs = "128k",
-      iodepth = load.iodepth or 32, offset = load.offset, size = load.size, engine = load.engine }
+      iodepth = load.iodepth or 32, offset = load.offset, size = load.size, engine = load.engine,
+      direct = load.direct, overwrite = load.overwrite, destroy = load.destroy }
     if not r then return nil, message, errno end
   end
   return true
@@ -137,6 +143,7 @@ for key, value in pairs(ROUNDS) do PRECONDITION[key] = value end
 ---@return table? seen   as of steady.of, and discarded, discard_message, passes
 ---@return string? message
 ---@return integer? errno
+---@return table? seen    of the rounds before the one that failed
 ---@async
 function steady.precondition(options)
   local o, load = split(PRECONDITION, options, 2, "precondition")
@@ -144,8 +151,8 @@ function steady.precondition(options)
   if o.discard then discarded, why = discard(load.target, load) end
   local ok, message, errno = fill(load, o.passes)
   if not ok then return nil, message, errno end
-  local seen, failed, code = rounds_of(o, load)
-  if not seen then return nil, failed, code end
+  local seen, failed, code, before = rounds_of(o, load)
+  if not seen then return nil, failed, code, before end
   seen.discarded, seen.discard_message = discarded or false, why
   seen.passes = o.passes
   return seen
@@ -170,13 +177,23 @@ end
 --- `looks` says: each look has its share of the error (Bonferroni), so that the interval keeps
 --- its confidence whenever it stops.
 ---@param options table   measure, stop, looks, confidence
----@return table seen     reached, n, mean, half_width, share, look, values, message
+---@return table? seen    reached, n, mean, half_width, share, look, values, message
+---@return string? message  where a run gave nil and a message: which one, and that
+---@return any errno      what it gave beside
+---@return table? seen    values of the runs before
 function steady.sample(options)
   local o = schema.check(SAMPLE, options, 2, "sample")
   local goal, values, seen = share_of(o.stop), {}, nil
   local confidence = 1 - (1 - o.confidence) / #o.looks
   for i, runs in ipairs(o.looks) do
-    for n = #values + 1, runs do values[n] = o.measure(n) end
+    for n = #values + 1, runs do
+      local value, message, errno = o.measure(n)
+      if value == nil then
+        return nil, ("run %d: %s"):format(n, tostring(message or "no value")), errno,
+          { reached = false, n = #values, values = values }
+      end
+      values[n] = value
+    end
     local s = stats.summary(values, { confidence = confidence })
     seen = { n = s.n, mean = s.mean, half_width = s.half_width, look = i, values = values,
       share = s.half_width / math.abs(s.mean) }

@@ -3,6 +3,7 @@
 local t = require "check"
 local iolua = require "iolua"
 local core = require "iolua.core"
+local damage = require "damage"
 local volume = iolua.volume
 
 core.run.mark_errors = function() end    -- damage is made on purpose
@@ -55,6 +56,20 @@ t.case("and lost where nothing was", function()
   t.equal(partial.verify.damage[1].kind, "lost")
   t.equal(partial.verify.damage[1].offset, 0)
 end)
+
+for _, kind in ipairs { "linear", "stripe" } do
+  for _, by in ipairs { "by_jobs", "by_fibers" } do
+    t.case(("all kinds of damage to a kernel volume (%s) are found %s"):format(kind, by), function()
+      local other = assert(core.file.scratch("/tmp", false))
+      assert(other:truncate(4 << 20))
+      local loop <close> = assert(core.disk.loop(other))
+      local v <close> = kind == "linear" and assert(volume.linear { device = leg, write = true })
+        or assert(volume.stripe { members = { leg, loop:path() }, chunk = "4k", backend = "dm",
+          write = true })
+      t.same(damage[by](v), damage.EXPECTED)
+    end)
+  end
+end
 
 t.case("writes that fail are errors, not damage", function()
   local v <close> = flakey("error_writes")
