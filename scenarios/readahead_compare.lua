@@ -3,26 +3,38 @@
 --           read, whose data stays as it is.   Takes: under two minutes by default.
 -- Shows:    MB/s and amplification (bytes the disks read for each byte asked) by value, layer
 --           and pattern; for each the smallest value that is as good as the best, and where
---           random work begins to read more than it asks for.
+--           random work begins to lose; whether the volume's value or its members' counts; what
+--           happens when memory is short; and five copies of bonnie's tests in step.
 local iolua = require "iolua"
 local layers = require "readahead.layers"
 local patterns = require "readahead.patterns"
+local values = require "readahead.values"
 
-local NAMES = {}
+local NAMES, VIEWS = {}, { "values", "legs", "thrash", "copies" }
 for i, p in ipairs(patterns.list) do NAMES[i] = p[1] end
 
 local opt = iolua.options {
   "Which read-ahead, on which layer, for which pattern, at what price?",
-  device = { type = "path", help = "a device to read; default: a scratch disk" },
-  volume = { type = "path", help = "a volume over it to read; default: a stripe of scratch disks" },
+  views = { type = "string", list = true, default = VIEWS,
+    help = "of values, legs (volume against members), thrash (memory is short), copies" },
+  device = { type = "path", help = "a device, or a file on it, to read; default: a scratch disk" },
+  volume = { type = "path", help = "a volume, or a file on it; default: a stripe of scratch disks" },
+  span = { type = "size", default = "64m", min = 1 << 20,
+    help = "read of it in a run, at a place of its own" },
   values = { type = "string", list = true, default = { "0", "128k", "1m", "8m" },
-    help = "read-ahead values" },
+    help = "read-ahead values, rising" },
   patterns = { type = "string", list = true, default = NAMES,
     help = "of " .. table.concat(NAMES, ", ") },
+  drop = { choices = { "fadvise", "blkflsbuf", "drop_caches" }, default = "fadvise",
+    help = "how the cache is dropped before each run; drop_caches: everybody's on this machine" },
+  memory = { type = "size", min = 4 << 20, help = "bound the process's memory to it (cgroup)" },
+  copies = { type = "integer", default = 5, min = 1, max = 16, help = "of bonnie, in step" },
+  files = { type = "integer", default = 1, min = 1, max = 64, help = "of each copy, in 1024" },
   disks = { type = "integer", default = 2, min = 1, max = 16, help = "scratch disks" },
-  size = { type = "size", default = "24m", help = "of each" },
+  size = { type = "size", default = "16m", help = "of each" },
+  folder = { type = "path", help = "where they are; default: the first of those on a disk" },
   chunk = { type = "size", default = "64k", help = "of the stripe over them" },
-  bandwidth = { type = "string", default = "200MB/s", help = "of each, where it can be limited" },
+  bandwidth = { type = "string", default = "80MB/s", help = "of each, where it can be limited" },
   operations = { type = "integer", default = 60, min = 4, help = "random ones in each run" },
   replicates = { type = "integer", default = 2, min = 1, help = "runs of each case" },
   seed = { type = "integer", default = 1, min = 0, help = "of the order and the places" },
@@ -35,234 +47,138 @@ local function fail(message)
     { __tostring = function(e) return e.message end }), 0)
 end
 
+local function check_names(name, list, known)
+  for _, each in ipairs(list) do
+    local found = false
+    for _, one in ipairs(known) do found = found or one == each end
+    if not found then
+      fail(("--%s %s: it is of %s"):format(name, each, table.concat(known, ", ")))
+    end
+  end
+end
+
+check_names("views", opt.views, VIEWS)
+check_names("patterns", opt.patterns, NAMES)
+for i, text in ipairs(opt.values) do
+  local bytes, message = iolua.units.bytes(text)
+  if not bytes then fail("--values: " .. message) end
+  if i > 1 and bytes <= iolua.units.bytes(opt.values[i - 1]) then
+    fail(("--values: %s is not more than %s: they rise"):format(text, opt.values[i - 1]))
+  end
+end
+
+local wanted, lacks = {}, {}
+for _, view in ipairs(opt.views) do wanted[view] = true end
+local function lack(text, ...) lacks[#lacks + 1] = text:format(...) end
+
 local scratch <close> = not opt.device and not opt.volume and (function()
   local d, message = iolua.scratch.disks { count = opt.disks, size = opt.size, kind = "loop",
-    bandwidth = opt.bandwidth }
+    bandwidth = opt.bandwidth, folder = opt.folder }
   if not d then fail(message .. "; without scratch disks name a --device") end
   return d
 end)() or nil
 
-local by_name, layer_names = {}, {}
+local ctx = { opt = opt, layers = {}, names = {}, effective = {}, folder = opt.folder }
+
 local function add(name, layer)
-  by_name[name], layer_names[#layer_names + 1] = layer, name
+  ctx.layers[name], ctx.names[#ctx.names + 1] = layer, name
 end
-if scratch then
-  add("device", layers.device(scratch[1]))
-  add("volume", layers.volume(scratch, opt.chunk))
-else
-  if opt.device then add("device", layers.device(opt.device)) end
-  if opt.volume then add("volume", layers.device(opt.volume, opt.device and { opt.device })) end
+
+local function add_layers()
+  if scratch then
+    add("device", layers.device(scratch[1], opt))
+    add("volume", layers.volume(scratch, opt.chunk, opt))
+    return
+  end
+  if opt.device then add("device", layers.device(opt.device, opt)) end
+  if opt.volume then add("volume", layers.device(opt.volume, opt)) end
 end
-local made = by_name.volume and by_name.volume.volume
+
+local ok, why = pcall(add_layers)
+local made = ctx.layers.volume and ctx.layers.volume.volume
 local _ <close> = setmetatable({}, { __close = function() if made then made:close() end end })
+if not ok then fail((tostring(why):gsub("^%S+:%d+: ", ""))) end
 
--- Levels of the value: those asked for, as it was found, and two controls.
-local levels = {}
-for i, text in ipairs(opt.values) do
-  local bytes, message = iolua.units.bytes(text)
-  if not bytes then fail("values: " .. message) end
-  levels[i] = text
-end
-local largest = levels[#levels]
-for _, more in ipairs { "found", "advised", "direct" } do levels[#levels + 1] = more end
-
-local function kib_of(case)
-  if case.value == "found" or case.value == "direct" then return by_name[case.layer].found end
-  local text = case.value == "advised" and largest or case.value
-  return iolua.units.bytes(text) // 1024
+-- The process bounded for a view, where --memory asks for it.
+function ctx.bound()
+  if not opt.memory then return nil end
+  local bound, message = iolua.memory.bound(opt.memory)
+  if not bound then fail(message) end
+  return bound
 end
 
-local effective = {}
+-- A view's own experiment, in the same number of blocks.
+function ctx.experiment(name, e)
+  e.name, e.replicates, e.seed = "readahead-" .. name, opt.replicates, opt.seed
+  e.quiet, e.plan, e.run_time = opt.quiet, opt.plan, e.run_time or "300ms"
+  e.save = opt.save and opt.save .. "-" .. name
+  return iolua.experiment(e)
+end
 
--- Set, read back, and only then open.
-local function setup(case)
-  local layer = by_name[case.layer]
-  local kib, message = layer:set(kib_of(case))
-  if not kib then return nil, message end
-  effective[case.value] = kib
-  local open, why = layer:open { direct = case.value == "direct" }
-  if not open then return nil, why end
-  if case.value == "advised" then
-    for _, f in ipairs(open.files) do f:advise(0, f:size(), "random") end
+local told = {}                 -- view -> its text
+local function view(name, lines, run, ...)
+  if not wanted[name] or opt.resume then return end
+  local result, more = run(...)
+  if not result then return lack("%s: %s", name, tostring(more)) end
+  if not opt.plan then told[name] = lines(ctx, result, more) end
+end
+
+local result = wanted.values and values.run(ctx)
+local legs, thrash = require "readahead.legs", require "readahead.thrash"
+local copies = require "readahead.copies"
+view("legs", legs.lines, legs.run, ctx)
+view("thrash", thrash.lines, thrash.run, ctx)
+view("copies", copies.lines, function()
+  if not scratch then return nil, "they write: only on scratch disks" end
+  return copies.run(ctx)
+end)
+
+local to_stdout = opt.json == "-" or opt.csv == "-" or opt.html == "-"
+if result and (opt.json or opt.csv or opt.html) then
+  assert(result:report({ json = opt.json, csv = opt.csv, html = opt.html, quiet = true }, {}))
+end
+if opt.quiet or opt.plan or to_stdout then return end
+
+local function say(text, ...) print(text:format(...)) end
+
+say("read-ahead: which value, on which layer, for which pattern, at what price?")
+for _, name in ipairs(ctx.names) do
+  local layer = ctx.layers[name]
+  say(" %-8s%s; found at %d KiB = %d sectors", name, layer.text, layer.found, 2 * layer.found)
+end
+say(" Each run: value set, read back, opened, cache dropped (%s) and proved empty, %s read%s.",
+  opt.drop, iolua.units.format_bytes(ctx.layers[ctx.names[1]].span),
+  opt.memory and " in " .. iolua.units.format_bytes(opt.memory) .. " of memory" or "")
+
+if result then
+  local verdicts = require "readahead.verdicts"
+  for _, name in ipairs(ctx.names) do
+    say("\n%s: MB/s, and in brackets bytes the disks read for each byte asked", name)
+    print(values.table(ctx, result, name))
+    say("\n%s: the value to take", name)
+    print(verdicts.lines(ctx, result, name))
   end
-  local closing = { kib = kib, open = open }
-  closing.close = function()
-    if open.volume then open.volume:close() end
-    for _, f in ipairs(open.files) do f:close() end
-  end
-  return closing
+  say("\n advised: FADV_RANDOM at the largest value (faults do not heed it); direct: no cache")
+end
+for _, name in ipairs(VIEWS) do
+  if told[name] then print("\n" .. told[name]) end
 end
 
-local function measure(case, c, run)
-  local layer = by_name[case.layer]
-  local before = layer:counted()
-  local work, message = patterns[case.pattern].run { layer = layer, open = c.open,
-    operations = opt.operations, seed = run.seed, direct = case.value == "direct" or nil,
-    advise = case.value == "advised" and "random" or nil }
-  if not work then return nil, message end
-  local after = layer:counted()
-  local bytes, requests = after.bytes - before.bytes, after.requests - before.requests
-  if bytes < 0 then return nil, "the disk's counters went backwards" end
-  return { MB_per_s = work.bytes / work.ns * 1e3, amplification = bytes / work.bytes,
-    p99_ms = work.p99_ns / 1e6, request_kib = requests > 0 and bytes / requests / 1024 or nil,
-    unchanged = layer:get() == c.kib }
+if scratch then
+  lack("scratch disks share one real disk%s: a test of the method, no finding", scratch.throttled
+    and " and are throttled to " .. opt.bandwidth .. " by slices of 0.1 s" or "")
 end
-
-local function exclude(case)
-  if case.pattern ~= "mmap" then return nil end
-  if case.value == "direct" then return "mmap has no direct I/O" end
-  if not by_name[case.layer].kernel then return "a volume in user space cannot be mapped" end
-end
-
--- Random places may touch a page twice; the stream in `mixed` brings some of them.
-local function read_less(row)
-  local v = row.values
-  local once = row.levels.pattern ~= "mixed" and row.levels.pattern ~= "extents"
-  if v.amplification < 0.99 and once then
-    return ("the disks read %.2f bytes for each byte asked: the cache was not empty"):format(
-      v.amplification)
-  end
-  return v.unchanged == false and "the read-ahead was changed meanwhile" or nil
-end
-
-local result = iolua.experiment {
-  name = "readahead-compare", question = "Which read-ahead, on which layer, for which pattern?",
-  factors = { layer = layer_names, pattern = opt.patterns, value = levels },
-  order = { "layer", "pattern", "value" }, exclude = exclude, replicates = opt.replicates,
-  seed = opt.seed, options = opt, metrics = { "MB_per_s", "amplification", "p99_ms" },
-  gates = { read_less }, setup = setup, measure = measure, run_time = "300ms",
-  changes = function(case) return { "read_ahead_kb of " .. case.layer } end,
-}
-
-local function mean_of(layer, pattern, value, metric)
-  local sum, n = 0, 0
+local failed, void = 0, 0
+if result then failed, void = result:lost() end
+if failed + void > 0 then
+  lack("%d runs failed, %d are void and count nothing:", failed, void)
+  local shown = 0
   for _, row in ipairs(result.rows) do
-    local l = row.levels
-    if l and l.layer == layer and l.pattern == pattern and l.value == value and row.values
-      and not row.void and not row.error and row.values[metric] then
-      sum, n = sum + row.values[metric], n + 1
-    end
+    local reason = row.error or row.void
+    if reason and shown < 4 then lack("  %s: %s", row.label, reason) end
+    if reason then shown = shown + 1 end
   end
-  return n > 0 and sum / n or nil
-end
-
-local function number(v) return v and (v >= 100 and "%.0f" or "%.1f"):format(v) or "-" end
-
-local function table_of(layer)
-  local lines = { ("%-11s"):format("MB/s (x)") }
-  for _, value in ipairs(levels) do lines[1] = lines[1] .. ("%15s"):format(value) end
-  for _, pattern in ipairs(opt.patterns) do
-    local line = ("%-11s"):format(pattern)
-    for _, value in ipairs(levels) do
-      line = line .. ("%15s"):format(("%s (%s)"):format(
-        number(mean_of(layer, pattern, value, "MB_per_s")),
-        number(mean_of(layer, pattern, value, "amplification"))))
-    end
-    lines[#lines + 1] = line
-  end
-  return table.concat(lines, "\n")
-end
-
--- Levels that are values of the read-ahead, rising, that were measured.
-local function measured_values(layer, pattern)
-  local list = {}
-  for _, text in ipairs(opt.values) do
-    if mean_of(layer, pattern, text, "MB_per_s") then list[#list + 1] = text end
-  end
-  return list
-end
-
-local function best_of(layer, pattern, list)
-  local best, top
-  for _, value in ipairs(list) do
-    local mean = mean_of(layer, pattern, value, "MB_per_s")
-    if not top or mean > top then best, top = value, mean end
-  end
-  return best
-end
-
--- The smallest value that is equivalent to the best one.
-local function smallest_equal(layer, pattern, list, best)
-  local ok, c = pcall(result.compare, result, { factor = "value", metric = "MB_per_s",
-    baseline = best, smallest = opt.smallest, only = list,
-    within = { layer = layer, pattern = pattern } })
-  if not ok then return nil, tostring(c) end
-  for _, value in ipairs(list) do
-    for _, arm in ipairs(c.arms) do
-      if arm.level == value and arm.verdict == "equivalent" then return value end
-    end
-    if value == best then return nil end
-  end
-end
-
-local function price(layer, pattern, list)
-  if not patterns[pattern].random then return "" end
-  local least = math.huge
-  for _, value in ipairs(list) do
-    least = math.min(least, mean_of(layer, pattern, value, "amplification"))
-  end
-  for _, value in ipairs(list) do
-    local x = mean_of(layer, pattern, value, "amplification")
-    if x > 1.5 * least then
-      return ("; from %s on it reads more than it asks for: %.1f times, against %.1f"):format(
-        value, x, least)
-    end
-  end
-  return "; no value reads more than another"
-end
-
-local function sentence(layer, pattern)
-  local list = measured_values(layer, pattern)
-  if #list == 0 then return ("%s, %s: not measured"):format(layer, pattern) end
-  local best = best_of(layer, pattern, list)
-  local equal = smallest_equal(layer, pattern, list, best)
-  local text
-  if equal then
-    text = ("%s is equivalent to the best (%s)"):format(equal, best)
-  elseif best == list[1] then
-    text = ("%s, the smallest, is the fastest"):format(best)
-  else
-    text = ("%s is the fastest; that a smaller value is equivalent within %s is not shown by "
-      .. "%d runs"):format(best, opt.smallest, opt.replicates)
-  end
-  return ("%s, %s: %s%s"):format(layer, pattern, text, price(layer, pattern, list))
-end
-
-if opt.quiet or opt.plan then return end
-print("read-ahead: which value, on which layer, for which pattern, at what price?")
-for _, name in ipairs(layer_names) do
-  print(("%-8s %s; found at %d KiB (%d sectors)"):format(name, by_name[name].text,
-    by_name[name].found, 2 * by_name[name].found))
-end
-for _, value in ipairs(levels) do
-  local kib = effective[value]
-  if kib then
-    print(("value    %-8s effective %d KiB, %d sectors of 512"):format(value, kib, 2 * kib))
-  end
-end
-print("advised  FADV_RANDOM at the largest value; direct  no page cache: the reference\n")
-for _, name in ipairs(layer_names) do
-  print(("%s: MB/s, and in brackets bytes read by the disks for each byte asked"):format(name))
-  print(table_of(name) .. "\n")
-end
-for _, name in ipairs(layer_names) do
-  for _, pattern in ipairs(opt.patterns) do print(sentence(name, pattern)) end
+  if shown > 4 then lack("  and %d more: see the rows (--save)", shown - 4) end
 end
 print()
-if scratch then
-  print(("lacks: scratch disks share one real disk%s: a test of the method, no finding")
-    :format(scratch.throttled and " and are throttled to " .. opt.bandwidth or ""))
-end
-if by_name.volume and not by_name.volume.kernel then
-  print("lacks: no device-mapper here: the volume's own read-ahead was not varied")
-end
-local failed, void = result:lost()
-if failed + void > 0 then
-  print(("lacks: %d runs failed, %d are void: see the rows (--save)"):format(failed, void))
-  local told = {}
-  for _, row in ipairs(result.rows) do
-    local why = row.error or row.void
-    if why and not told[why] then print(("  %s: %s"):format(row.label, why)) end
-    if why then told[why] = true end
-  end
-end
+for _, text in ipairs(lacks) do say("lacks: %s", text) end

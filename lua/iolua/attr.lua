@@ -59,6 +59,12 @@ function attr.list(folder)
   return names
 end
 
+-- A loop device that is detached has had its write_cache reset by the kernel (6.1).
+local function detached(path)
+  local loop = path:match("^(.*/loop%d+)/queue/write_cache$")
+  return loop and core.attr.read(loop .. "/loop/backing_file") == nil
+end
+
 local function look(record, gone)
   local value, _, errno = attr.read(record.target)
   if not value then
@@ -66,6 +72,7 @@ local function look(record, gone)
   end
   if value == record.old then return "same" end
   if record.now == nil or value == record.now then return "ours" end
+  if detached(record.target) then return "same" end
   return "foreign", value
 end
 

@@ -25,6 +25,7 @@ local KINDS = {
   blkio = "iolua.scratch.throttle", -- a device's limit in a cgroup of version 1
   irq = "iolua.settings.irq",   -- affinity of an interrupt; target: "NUMBER NAME"
   iomax = "iolua.settings.cgroup", -- a device's line in io.max; target: "PATH MAJOR:MINOR"
+  mount = "iolua.scratch.mount", -- a filesystem of ours that was mounted; target: where
   memory = "iolua.memory",      -- a control group that was made; target: its folder, old: ours
   subtree = "iolua.memory",     -- a controller switched on; target: cgroup.subtree_control
   action = "iolua.journal.action", -- done to the machine, without undo; target: what

@@ -1,10 +1,13 @@
 --- The layers that are read: a device, and a volume over it; what is set on them and counted.
+local core = require "iolua.core"
 local iolua = require "iolua"
 
 local layers = {}
 
 local layer = {}
 layer.__index = layer
+
+local GRAIN = 1 << 20           -- places are whole MiB
 
 -- Requests and bytes that the disks at the bottom have read so far.
 function layer:counted()
@@ -18,16 +21,21 @@ function layer:counted()
   return sum
 end
 
---- Set the read-ahead, KiB, of what holds it in this layer; what it became.
-function layer:set(kib)
+local function set_all(paths, kib)
   local effective
-  for _, path in ipairs(self.set_on) do
+  for _, path in ipairs(paths) do
     local taken, message = iolua.settings.set(path, { read_ahead_kb = kib })
     if not taken then return nil, message end
     effective = taken.read_ahead_kb
   end
   return effective
 end
+
+--- Set the read-ahead, KiB, of what holds it in this layer; what it became.
+function layer:set(kib) return set_all(self.set_on, kib) end
+
+--- The same of the members of a kernel's volume, which has its own.
+function layer:set_legs(kib) return set_all(self.legs, kib) end
 
 --- What it is now, KiB.
 function layer:get()
@@ -39,57 +47,103 @@ end
 local function open_list(paths, options)
   local files = {}
   for i, path in ipairs(paths) do
-    local f, message = iolua.open(path, options)
-    if not f then return nil, message end
+    local f, message, errno = iolua.open(path, options)
+    if not f then return nil, message, errno end
     files[i] = f
   end
   return files
 end
 
---- What a job reads, opened now: { target =, files = }, closed by the experiment.
-function layer:open(options)
-  local files, message = open_list(self.paths, options)
-  if not files then return nil, message end
+-- Its cache is dropped by the stated means and proved empty.
+local function drop(files, means)
+  local left = 0
   for _, f in ipairs(files) do
-    local ok, why = require("iolua.core").cache.flush(f)
-    if not ok then return nil, why end
+    local proof, message = require("iolua.job.buffered").drop(f, means)
+    if not proof then return nil, message end
+    left = left + proof.left_bytes
   end
-  if not self.members then return { target = files[1], files = files } end
-  local v, why = iolua.volume.stripe { members = files, chunk = self.chunk, backend = "user" }
-  if not v then return nil, why end
-  return { target = v, files = files, volume = v }
+  return left
+end
+
+--- What a job reads, opened now: { target =, files =, left_bytes = }; closed by its close().
+function layer:open(options)
+  local files, message = open_list(self.paths, { direct = options and options.direct })
+  if not files then return nil, message end
+  local left, why = drop(files, self.means)
+  if not left then return nil, why end
+  local open = { files = files, left_bytes = left, target = files[1] }
+  function open.close()
+    if open.volume then open.volume:close() end
+    for _, f in ipairs(files) do f:close() end
+  end
+  if not self.members then return open end
+  open.volume, why = iolua.volume.stripe { members = files, chunk = self.chunk, backend = "user" }
+  open.target = open.volume
+  if open.volume then return open end
+  open.close()
+  return nil, why
+end
+
+--- Where a run reads: `span` bytes at a place that follows from its seed.
+function layer:place(seed)
+  local places = (self.size - self.span) // GRAIN
+  return places > 0 and seed % (places + 1) * GRAIN or 0
 end
 
 local function disks_of(paths)
   local list = {}
-  for i, path in ipairs(paths) do list[i] = assert(require("iolua.core").blk.find(path)) end
+  for i, path in ipairs(paths) do list[i] = assert(core.blk.find(path)) end
   return list
 end
 
-local function new(fields)
+-- How much there is, and how much of it a run reads.
+local function measure_size(self, span)
+  local open = assert(self:open())
+  self.size = open.target:size()
+  open.close()
+  self.span = math.min(span, self.size) // GRAIN * GRAIN
+  if self.span == 0 then error(self.text .. ": smaller than 1 MiB", 0) end
+end
+
+local function new(fields, options)
   fields.disks = disks_of(fields.bottom)
+  fields.means = options.drop
   local self = setmetatable(fields, layer)
   self.found = assert(self:get())
+  measure_size(self, options.span)
   return self
 end
 
---- A block device, or what a file lies on.
-function layers.device(path, bottom)
-  return new { paths = { path }, set_on = { path }, bottom = bottom or { path }, text = path,
-    kernel = true }
+-- The devices right below one, each once.
+local function parents_of(path)
+  local device, list = assert(core.blk.find(path)), {}
+  for _, dev in ipairs(core.blk.related(device.dev, "parents") or {}) do
+    local leg = core.blk.at(dev)
+    if leg and leg.disk_dev ~= device.disk_dev then list[#list + 1] = "/dev/" .. leg.name end
+  end
+  return list
+end
+
+--- A block device or volume that is there, or what a file lies on. Its data stays as it is.
+function layers.device(path, options)
+  local legs = parents_of(path)
+  return new({ paths = { path }, set_on = { path }, bottom = #legs > 0 and legs or { path },
+    legs = legs, text = path, kernel = true }, options)
 end
 
 --- A stripe over scratch disks: of the kernel, or in user space, where it has no read-ahead of
 --- its own and what is set is its members'.
-function layers.volume(disks, chunk)
+function layers.volume(disks, chunk, options)
   local paths = table.move(disks, 1, #disks, 1, {})
   local v = iolua.volume.stripe { members = paths, chunk = chunk, backend = "dm" }
   if v then
-    return new { paths = { v.path }, set_on = { v.path }, bottom = paths, kernel = true,
-      text = v.path .. ", device-mapper", volume = v }
+    return new({ paths = { v.path }, set_on = { v.path }, bottom = paths, kernel = true,
+      legs = paths, volume = v,
+      text = ("%s, device-mapper stripe over %d disks"):format(v.path, #paths) }, options)
   end
-  return new { paths = paths, set_on = paths, bottom = paths, members = true, chunk = chunk,
-    text = ("%d members, in user space: the read-ahead is the members'"):format(#paths) }
+  return new({ paths = paths, set_on = paths, bottom = paths, members = true, chunk = chunk,
+    text = ("%d disks in user space, without a read-ahead of its own: set is the disks'")
+      :format(#paths) }, options)
 end
 
 return layers

@@ -29,6 +29,8 @@ local OPTIONS = {
     } },
   fsync = { type = "boolean", default = false, help = "-b: after each file and block" },
   direct = { type = "boolean", default = false, help = "-D, for reads too" },
+  uncached = { type = "boolean", default = false,
+    help = "drop the large file from the page cache before it is read or sought in" },
   copies = { type = "integer", default = 1, min = 1, max = 1024, help = "at once" },
   together = { type = "boolean", default = true, help = "copies start each test together" },
   min_seconds = { type = "number", default = MIN_SECONDS, min = 0,
