@@ -68,6 +68,47 @@ function fiber.timeout(time, fn, ...)
   return result(t:join(ns))
 end
 
+local DRAW = { "size", "bs", "offset", "order", "seed" }
+local known = {}
+for _, name in ipairs(DRAW) do known[name] = true end
+
+local function bytes(options, name, default)
+  local value, message = options[name], nil
+  if value == nil then value = default end
+  if type(value) == "string" then value, message = units.bytes(value) end
+  if math.type(value) ~= "integer" or value < 0 then
+    error(("draw: %s: %s"):format(name, message or "a size in bytes is expected, such as \"4k\""), 3)
+  end
+  return value
+end
+
+--- A function that gives one position after another: draw() -> bytes from the start. What the
+--- engine draws costs a script next to nothing; f:reader and f:writer take it, too.
+---@param options { size: integer|string, bs: integer|string, offset?: integer|string,
+---  order?: "random"|"sequential", seed?: integer }  the blocks of bs bytes that fit in size bytes
+---  from offset on, each as likely (the default), or in sequence, again from the first after the last
+---@return fun(): integer
+function fiber.draw(options)
+  if type(options) ~= "table" then error("draw: a table of options is expected", 2) end
+  for key in pairs(options) do
+    if not known[key] then
+      local hint = require("iolua.nearest").hint(key, DRAW)
+      error(("draw: unknown option %s%s"):format(tostring(key), hint), 2)
+    end
+  end
+  local size, bs = bytes(options, "size"), bytes(options, "bs")
+  local offset, order = bytes(options, "offset", 0), options.order or "random"
+  if bs == 0 or size < bs then
+    error(("draw: no block of %d bytes fits in %d bytes"):format(bs, size), 2)
+  end
+  if order ~= "random" and order ~= "sequential" then
+    error(('draw: order %q is not "random" or "sequential"'):format(tostring(order)), 2)
+  end
+  local seed = options.seed
+  if order == "sequential" then seed = nil elseif seed == nil then seed = 1 end
+  return core.draw(offset, bs, size // bs, seed)
+end
+
 local channel = {}
 channel.__index = channel
 channel.__name = "iolua.channel"

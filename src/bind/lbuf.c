@@ -27,7 +27,7 @@ static int lbuf_new(lua_State *L)
     struct lbuf *ud = lua_newuserdatauv(L, sizeof *ud, 0);
     int err;
 
-    ud->buf = NULL;             /* closed until it owns something */
+    *ud = LEND_BUF_CLOSED;      /* until it owns something */
     luaL_setmetatable(L, CLASS);
     err = buf_open(&ud->buf, len);
     return err < 0 ? bind_fail(L, err, "buffer") : 1;

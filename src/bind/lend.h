@@ -13,13 +13,22 @@
 
 #include <stdlib.h>
 
+/* Tell a userdata of its size from every other without a look at its metatable. */
+#define LEND_BUF_MARK  0x696f6c75612e6266ull
+#define LEND_FILE_MARK 0x696f6c75612e666cull
+
 struct lbuf {                   /* userdata of class "iolua.buf" */
+    uint64_t mark;
     struct buf *buf;            /* NULL once closed */
 };
 
 struct lfile {                  /* userdata of class "iolua.file" */
+    uint64_t mark;
     struct file *file;          /* NULL once closed */
 };
+
+#define LEND_BUF_CLOSED  (struct lbuf){ LEND_BUF_MARK, NULL }
+#define LEND_FILE_CLOSED (struct lfile){ LEND_FILE_MARK, NULL }
 
 static inline void lend_buf(struct buf *b)
 {

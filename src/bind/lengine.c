@@ -12,7 +12,8 @@
 
 static int open_ring(struct lloop *p)
 {
-    struct ring_options o = { .entries = LLOOP_ENTRIES, .sq_cpu = -1 };
+    struct ring_options o = { .entries = LLOOP_ENTRIES, .flight = LLOOP_FLIGHT,
+                              .sq_cpu = -1 };
     int err = ring_open(&p->ring, &o);
 
     if (err < 0 && !p->why[0])
@@ -34,12 +35,21 @@ static bool with_ring(struct lloop *p, unsigned kind)
     return ring_supports(p->ring, kind);
 }
 
+/* Into the ring, whose entries are submitted when there is none left. */
+static int push_ring(struct ring *r, const struct io_req *q, uint64_t tag)
+{
+    if (ring_full(r))
+        ring_enter(r, 0, 0);
+    return ring_full(r) ? -EBUSY : ring_push(r, q, tag);
+}
+
 static void watch_pool(struct lloop *p)
 {
     struct io_req q = { .kind = IO_POLL, .fd = threads_fd(p->pool), .flags = POLLIN };
 
+    p->credit = 0;
     if (p->ring && !p->pool_watched)
-        p->pool_watched = ring_push(p->ring, &q, POOL_TAG) == 0;
+        p->pool_watched = push_ring(p->ring, &q, POOL_TAG) == 0;
 }
 
 static int push_pool(struct lloop *p, uint32_t i, const struct io_req *q)
@@ -62,8 +72,9 @@ int lengine_push(struct lloop *p, uint32_t i, const struct io_req *q)
     if (!with_ring(p, q->kind))
         return push_pool(p, i, q);
     lloop_slot(p, i)->pooled = false;
+    p->credit = 0;
     moved = ringop(q);
-    return ring_push(p->ring, &moved, i);
+    return push_ring(p->ring, &moved, i);
 }
 
 void lloop_fix(struct lloop *p, struct file *f)
@@ -135,6 +146,13 @@ int lengine_submit(struct lloop *p, uint64_t wait_ns)
     if (p->ring && ring_in_flight(p->ring))
         return ring_submit(p->ring, wait_ns != 0, wait_ns);
     return wait_ns ? clock_sleep_until(clock_now() + wait_ns) : 0;
+}
+
+unsigned lengine_ready(struct lloop *p)
+{
+    unsigned n = p->ring ? ring_ready(p->ring) : 0;
+
+    return n + (p->pool && threads_in_flight(p->pool) ? threads_engine.ready(p->pool) : 0);
 }
 
 static bool next_of_pool(struct lloop *p, struct io_done *d)

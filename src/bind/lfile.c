@@ -45,7 +45,7 @@ static int lfile_new(lua_State *L)
     o.sync = bind_flag(L, 2, "sync");
     o.destroy = bind_stringfield(L, 2, "destroy");
     ud = lua_newuserdatauv(L, sizeof *ud, 0);
-    ud->file = NULL;            /* closed until it owns something */
+    *ud = LEND_FILE_CLOSED;     /* until it owns something */
     luaL_setmetatable(L, CLASS);
     err = file_open(&ud->file, path, &o, message, sizeof message);
     return err < 0 ? bind_failmsg(L, err, message) : 1;
@@ -60,7 +60,7 @@ static int lfile_scratch(lua_State *L)
     char message[512];
     int err;
 
-    ud->file = NULL;
+    *ud = LEND_FILE_CLOSED;
     luaL_setmetatable(L, CLASS);
     err = file_scratch(&ud->file, dir, direct, message, sizeof message);
     return err < 0 ? bind_failmsg(L, err, message) : 1;

@@ -150,7 +150,7 @@ static int lfs_open(lua_State *L)
     bind_checkpath(L, 1);
     lua_settop(L, 1);
     ud = lua_newuserdatauv(L, sizeof *ud, 0);   /* path file: made before there is anything */
-    ud->file = NULL;
+    *ud = LEND_FILE_CLOSED;
     luaL_setmetatable(L, "iolua.file");
     return request(L, (struct io_req){ .kind = IO_OPENAT, .fd = AT_FDCWD,
                                        .flags = O_RDONLY | (folder ? O_DIRECTORY : 0) },
@@ -254,7 +254,7 @@ static struct lfile *push_file(lua_State *L)
 {
     struct lfile *ud = lua_newuserdatauv(L, sizeof *ud, 0);
 
-    ud->file = NULL;
+    *ud = LEND_FILE_CLOSED;
     luaL_setmetatable(L, "iolua.file");
     return ud;
 }

@@ -2,11 +2,12 @@
  * lio - the methods of "iolua.file" that wait: f:read, f:write, f:fsync and their kind.
  *
  * read and write are the fast path of every script that is itself the load: all arguments are
- * checked, nothing is allocated, and classes are compared by address instead of by name.
+ * checked, nothing is allocated, and classes are known by a mark instead of by name.
  */
 #include "bind/lend.h"
 #include "bind/lio.h"
 #include "bind/lopen.h"
+#include "bind/lquick.h"
 #include "bind/lwait.h"
 
 static struct lloop *loop_of(lua_State *L)
@@ -83,32 +84,6 @@ static int misaligned(lua_State *L, const struct file *f, lua_Integer pos, lua_I
                          (LUAI_UACINT)(at_pos ? pos : len), (int)f->block_size, f->path));
 }
 
-/* The file at 1 and the buffer at 2, their classes compared by address; raises like
- * lfile_check and lbuf_check, which look for them by name. */
-static inline void check_both(lua_State *L, const struct lloop *p, struct file **f,
-                              struct buf **b)
-{
-    const struct lfile *file = lua_touserdata(L, 1);
-    const struct lbuf *buf = lua_touserdata(L, 2);
-
-    if (__builtin_expect(file && buf && lua_getmetatable(L, 1), 1)) {
-        bool same = lua_topointer(L, -1) == p->file_class;
-
-        if (__builtin_expect(lua_getmetatable(L, 2), 1)) {
-            same = same && lua_topointer(L, -1) == p->buf_class;
-            lua_pop(L, 1);
-        }
-        lua_pop(L, 1);
-        if (__builtin_expect(same && file->file && buf->buf, 1)) {
-            *f = file->file;
-            *b = buf->buf;
-            return;
-        }
-    }
-    *f = lfile_check(L, 1);
-    *b = lbuf_check(L, 2);
-}
-
 /* The number at arg; what is no integer, or an integral float, goes the slow way. */
 static inline lua_Integer integer_at(lua_State *L, int arg, lua_Integer lo, lua_Integer hi)
 {
@@ -122,71 +97,62 @@ static inline lua_Integer integer_at(lua_State *L, int arg, lua_Integer lo, lua_
     return bind_checkrange(L, arg, lo, hi);
 }
 
-/* A read or write came back. `context` is the loop; its slot has the result, which is also
- * on top of the stack: what the caller gets. */
-static int came_back(lua_State *L, int status, lua_KContext context)
+/* It came back with an error, or something is to be raised. */
+static __attribute__((noinline)) int failed(lua_State *L, struct lloop *p)
 {
-    struct lloop *p = (struct lloop *)context;
     uint32_t i = lloop_fiber(p, L);
     const struct slot *s = lloop_slot(p, i);
 
-    (void)status;
-    if (__builtin_expect(s->raise | (s->state ^ SLOT_RUNNING), 0))
+    if (s->raise || s->state != SLOT_RUNNING)
         return lwait_raise(L, p, i);
-    if (__builtin_expect(s->res >= 0, 1))
-        return 1;
-    return lio_fail_at(L, s->writes ? "write" : "read", s->res, 3);
+    return s->res >= 0 ? 1 : lio_fail_at(L, s->writes ? "write" : "read", s->res, 3);
 }
 
-/* May the fiber of slot i (0: none) give a request to the ring and yield, with nothing that is
- * to be raised or waited for first? */
-static inline bool quick(lua_State *L, const struct lloop *p, uint32_t i)
+/* A read or write came back; its result is on top of the stack: what the caller gets. */
+static int came_back(lua_State *L, int status, lua_KContext context)
 {
-    return i && p->ring && !p->room.head && ring_in_flight(p->ring) < p->ring->limit &&
-           !p->slots.at[i].raise && !(p->host && p->host->signal) && lua_isyieldable(L);
+    struct lloop *p = (struct lloop *)context;
+
+    (void)status;
+    return lquick_done(p, L) ? 1 : failed(L, p);
+}
+
+/* A transfer that cannot take the short way, all checked. */
+static __attribute__((noinline)) int plain(lua_State *L, struct lwait_req r, lua_Integer len,
+                                           const struct lwait *w)
+{
+    if (len > (lua_Integer)IO_LEN_MAX) {
+        lua_settop(L, 3);
+        lua_pushinteger(L, len);
+        lua_pushinteger(L, 0);
+        return whole(L, r.q.pos, (uint64_t)len, w->name, r.q.kind);
+    }
+    return lwait_request(L, loop_of(L), &r, w);
 }
 
 static inline int transfer(lua_State *L, int kind, const struct lwait *w)
 {
     struct lloop *p = loop_of(L);
-    uint32_t i = lloop_fiber(p, L);
-    lua_Integer len, pos;
-    struct lwait_req r;
+    uint32_t i;
+    const struct lfile *file = lquick_file(L, 1);
+    const struct lbuf *buf = lquick_buf(L, 2);
+    struct file *f = __builtin_expect(file && file->file, 1) ? file->file : lfile_check(L, 1);
+    struct buf *b = __builtin_expect(buf && buf->buf, 1) ? buf->buf : lbuf_check(L, 2);
+    lua_Integer len = (lua_Integer)b->len, pos;
 
-    check_both(L, p, &r.file, &r.buf);
-    len = (lua_Integer)r.buf->len;
-    if (lua_type(L, 4) > LUA_TNIL)
+    if (lua_gettop(L) > 3 && !lua_isnil(L, 4))
         len = integer_at(L, 4, 0, len);
     pos = integer_at(L, 3, 0, INT64_MAX - len);
-    if (__builtin_expect((pos | len) & (r.file->block_size - 1), 0))
-        return misaligned(L, r.file, pos, len);
-    if (__builtin_expect(len > (lua_Integer)IO_LEN_MAX, 0)) {
-        lua_settop(L, 3);
-        lua_pushinteger(L, len);
-        lua_pushinteger(L, 0);
-        return whole(L, (uint64_t)pos, (uint64_t)len, w->name, kind);
-    }
-    r.q = (struct io_req){ .kind = (uint8_t)kind, .fd = r.file->fd, .pos = (uint64_t)pos,
-                           .addr = (uintptr_t)r.buf->mem, .len = (uint32_t)len };
-    r.memory = NULL;
-    if (__builtin_expect(!quick(L, p, i), 0))
-        return lwait_request(L, p, &r, w);
-    if (__builtin_expect(r.file->fixed, 1)) {
-        r.q.fd = (int)r.file->fixed - 1;
-        r.q.req_flags = IO_FIXED_FILE;
-    } else if (++r.file->uses == LLOOP_FIX) {
-        lloop_fix(p, r.file);           /* for the next */
-    }
-    if (r.buf->fixed) {
-        r.q.kind = kind == IO_READ ? IO_READ_FIXED : IO_WRITE_FIXED;
-        r.q.buf_index = (uint16_t)(r.buf->fixed - 1);
-    }
-    ring_push(p->ring, &r.q, i);
-    lwait_note(lloop_slot(p, i), &r);
-    lloop_slot(p, i)->out = true;
-    lloop_slot(p, i)->pooled = false;
-    lloop_slot(p, i)->writes = kind == IO_WRITE;
-    return lua_yieldk(L, 0, (lua_KContext)p, came_back);
+    if (__builtin_expect((pos | len) & (f->block_size - 1), 0))
+        return misaligned(L, f, pos, len);
+    i = len <= (lua_Integer)IO_LEN_MAX ? lquick_fiber(L, p) : 0;
+    if (__builtin_expect(i != 0, 1))
+        return lquick_go(L, p, i, f, b, kind == IO_WRITE, (uint64_t)pos, (uint32_t)len,
+                         0, came_back);
+    return plain(L, (struct lwait_req){
+        .q = { .kind = (uint8_t)kind, .fd = f->fd, .pos = (uint64_t)pos,
+               .addr = (uintptr_t)b->mem, .len = (uint32_t)len }, .file = f, .buf = b },
+        len, w);
 }
 
 /* f:read(buf, pos [, bytes]) -> bytes | nil, message, errno: fewer may come; 0 at the end */
@@ -268,8 +234,5 @@ static const luaL_Reg methods[] = {
 
 void lopen_io(lua_State *L, struct lloop *p)
 {
-    p->file_class = lopen_methods(L, p, "iolua.file", methods);
-    luaL_getmetatable(L, "iolua.buf");
-    p->buf_class = lua_topointer(L, -1);
-    lua_pop(L, 1);
+    lopen_methods(L, p, "iolua.file", methods);
 }

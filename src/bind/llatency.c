@@ -24,11 +24,6 @@ static int llatency_set(lua_State *L)
     return 0;
 }
 
-void llatency_record(struct lloop *p, uint64_t since)
-{
-    hist_record(p->latency, p->now > since ? p->now - since : 0, 1);
-}
-
 static const luaL_Reg functions[] = {
     { "latency", llatency_set },
     { NULL, NULL },

@@ -18,7 +18,8 @@
 #include "core/ring.h"
 #include "core/threads.h"
 
-#define LLOOP_ENTRIES 1024u             /* requests with the ring; more wait for room */
+#define LLOOP_ENTRIES 128u              /* requests queued; then they are submitted */
+#define LLOOP_FLIGHT 1024u              /* requests with the ring; more wait for room */
 #define LLOOP_POOL 256u                 /* requests with the thread pool */
 #define LLOOP_FIXED 64u                 /* registered files */
 #define LLOOP_FIX 16u                   /* uses of a file before it is registered */
@@ -43,13 +44,15 @@ struct lloop {
     bool caller_ready;          /* what a caller outside fibers waits for came this round */
     uint32_t round;
     uint32_t current;           /* the slot whose fiber was resumed last */
+    lua_State *running;         /* the coroutine that may wait in it, while it runs after a wait
+                                 * that gave a result and with nothing to raise; or NULL */
+    unsigned credit;            /* quick requests before anything must be looked at again */
     uint32_t main;              /* the main fiber's slot, 0: none */
     uint32_t failed;            /* slots in the state FAILED */
     unsigned depth;             /* drives within drives */
     unsigned fibers;            /* that have not ended */
     struct lhost *host;         /* or NULL */
     struct lend_memory *kept;   /* of the request whose finish runs */
-    const void *file_class, *buf_class;         /* their metatables */
     struct hist *latency;       /* of reads and writes, or NULL */
     uint64_t now;               /* when this round began, ns; kept while latency is */
     char why[160];              /* why there is no ring */
@@ -73,8 +76,11 @@ static inline uint32_t lloop_fiber(const struct lloop *p, lua_State *L)
 {
     uintptr_t i = *(uintptr_t *)lua_getextraspace(L);
 
-    /* The extra space is copied into new coroutines, so it proves nothing by itself. */
-    return i < p->slots.used && p->slots.at[i].co == L ? (uint32_t)i : 0;
+    /* The extra space is copied into new coroutines, so it proves nothing by itself. A branch,
+     * which is predicted, not a value that waits for the slot to be loaded. */
+    if (__builtin_expect_with_probability(i < p->slots.used && p->slots.at[i].co == L, 1, 1.0))
+        return (uint32_t)i;
+    return 0;
 }
 
 static inline struct slot *lloop_slot(struct lloop *p, uint32_t i)
@@ -85,6 +91,9 @@ static inline struct slot *lloop_slot(struct lloop *p, uint32_t i)
 /* Give i's request to the engine, or keep a copy until there is room. What it uses must have
  * been noted in the slot by then. 0 or -errno. Raises nothing. */
 int lloop_request(struct lloop *p, uint32_t i, const struct io_req *q);
+
+/* How many requests may take the short way of lquick.h now: in p->credit. */
+unsigned lloop_credit(struct lloop *p);
 
 /* Whatever i waits for, it is READY now with this result. */
 void lloop_wake(struct lloop *p, uint32_t i, int res);
@@ -118,13 +127,15 @@ void lloop_unfix_buf(lua_State *L, struct buf *b);
 /* f is being closed: its place is free again. */
 void lloop_unfix(lua_State *L, struct file *f);
 
-/* A transfer that was stamped `since` is done: into p->latency. llatency.c */
-void llatency_record(struct lloop *p, uint64_t since);
+/* The request of slot i is done, and left is not 0: give the next to the ring. False when that
+ * cannot be done now: its fiber goes on. lprepared.c */
+bool lprepared_next(struct lloop *p, uint32_t i, uint32_t moved);
 
 /* lengine.c: what lloop.c needs of the engines. */
 unsigned lengine_busy(const struct lloop *p);           /* requests that are out */
 int lengine_submit(struct lloop *p, uint64_t wait_ns);  /* then wait for one */
-bool lengine_next(struct lloop *p, struct io_done *d);  /* take a completion */
+unsigned lengine_ready(struct lloop *p);                /* completions that are there */
+bool lengine_next(struct lloop *p, struct io_done *d);  /* take one */
 int lengine_push(struct lloop *p, uint32_t i, const struct io_req *q);
 void lengine_cancel(struct lloop *p, uint32_t i);
 int lengine_close(struct lloop *p, uint64_t grace_ns);

@@ -89,17 +89,12 @@ void lopen_functions(lua_State *L, struct lloop *p, const luaL_Reg *functions)
     luaL_setfuncs(L, functions, 1);
 }
 
-const void *lopen_methods(lua_State *L, struct lloop *p, const char *name,
-                          const luaL_Reg *methods)
+void lopen_methods(lua_State *L, struct lloop *p, const char *name, const luaL_Reg *methods)
 {
-    const void *class;
-
     luaL_getmetatable(L, name);                 /* meta */
-    class = lua_topointer(L, -1);
     lua_getfield(L, -1, "__index");
     lopen_functions(L, p, methods);
     lua_pop(L, 2);
-    return class;
 }
 
 void lopen_class(lua_State *L, struct lloop *p, const char *name, const luaL_Reg *methods,
@@ -126,6 +121,8 @@ int lfiber_open(lua_State *L)
     lopen_vec(L, p);
     lopen_range(L, p);
     lopen_latency(L, p);
+    lopen_draw(L, p);
+    lopen_prepared(L, p);
     lopen_fs(L, p);
     return 1;
 }

@@ -14,9 +14,8 @@ void lopen_class(lua_State *L, struct lloop *p, const char *name, const luaL_Reg
 /* Add functions to the table on top of L. */
 void lopen_functions(lua_State *L, struct lloop *p, const luaL_Reg *functions);
 
-/* Add methods to a class that exists. Returns its metatable's address. */
-const void *lopen_methods(lua_State *L, struct lloop *p, const char *name,
-                          const luaL_Reg *methods);
+/* Add methods to a class that exists. */
+void lopen_methods(lua_State *L, struct lloop *p, const char *name, const luaL_Reg *methods);
 
 /* Each part adds its functions to the table on top of L. */
 void lopen_fiber(lua_State *L, struct lloop *p);        /* lfiber.c */
@@ -27,6 +26,8 @@ void lopen_io(lua_State *L, struct lloop *p);           /* lio.c */
 void lopen_volume(lua_State *L, struct lloop *p);       /* lvolumeio.c */
 void lopen_vec(lua_State *L, struct lloop *p);          /* lvec.c */
 void lopen_range(lua_State *L, struct lloop *p);        /* lrange.c */
+void lopen_draw(lua_State *L, struct lloop *p);         /* ldraw.c */
+void lopen_prepared(lua_State *L, struct lloop *p);     /* lprepared.c */
 void lopen_latency(lua_State *L, struct lloop *p);      /* llatency.c */
 void lopen_fs(lua_State *L, struct lloop *p);           /* lfs.c, lstat.c */
 

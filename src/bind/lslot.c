@@ -12,9 +12,12 @@ static int grow(struct slots *s)
 
     if (count > LSLOT_MAX)
         return -ENOMEM;
-    at = realloc(s->at, count * sizeof *at);
+    at = aligned_alloc(SLOT_LINE, count * sizeof *at);
     if (!at)
         return -ENOMEM;
+    if (s->at)
+        memcpy(at, s->at, s->count * sizeof *at);
+    free(s->at);
     memset(at + s->count, 0, (count - s->count) * sizeof *at);
     s->at = at;
     s->count = count;

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #define LSLOT_MAX 0x7fffffffu
+#define SLOT_LINE 64
 
 enum slot_state {
     SLOT_FREE,
@@ -42,31 +43,40 @@ struct slot_list {
     uint32_t head, tail;
 };
 
+/* What a read or write touches comes first and fills one cache line. */
 struct slot {
+    _Alignas(SLOT_LINE)
     lua_State *co;              /* the coroutine that may wait now; NULL: not a fiber */
     lua_State *base;            /* the coroutine that the loop resumes */
     struct buf *buf;            /* lent to the request that is out */
     struct file *file;
     struct lend_memory *memory; /* of the request that is out, or was until now */
-    struct io_req *room;        /* a request that waits for room in the engine, malloced */
-    struct lfiber *fiber;
-    struct slot_list *list;     /* it is in, or NULL */
-    struct slot_list *from;     /* it was woken in */
-    uint64_t deadline;          /* ns, when it is in the heap */
     uint64_t stamp;             /* the round in which its request was made, ns */
-    uint32_t next, prev;        /* in the list; next also of the free ones */
-    uint32_t heap;              /* its place in the heap from 1, 0: none */
-    uint32_t round;             /* of the loop in which it became ready */
     int32_t res;                /* what came */
+    uint32_t left;              /* quick: requests that follow without the fiber (lprepared.c) */
     uint8_t state, raise;
     bool out;                   /* a request is with the engine */
     bool pooled;                /* with the thread pool, not the ring */
     bool given_up;              /* the engine was asked to cancel it */
     bool late;                  /* its deadline passed while its request was out */
-    bool opens;                 /* its result is a descriptor that somebody must close */
     bool writes;                /* the request that is out is a write, not a read */
+    bool quick;                 /* it waits for its request and for nothing else (lquick.h) */
+    struct slot_list *from;     /* it was woken in */
+    struct slot_list *list;     /* it is in, or NULL */
+    struct io_req *room;        /* a request that waits for room in the engine, malloced */
+    struct lfiber *fiber;
+    const struct prepared *many;        /* what follows, while left is not 0 */
+    uint64_t moved, pos;        /* of many: bytes before this request, where this one is */
+    uint64_t deadline;          /* ns, when it is in the heap */
+    uint32_t heap;              /* its place in the heap from 1, 0: none */
+    uint32_t next, prev;        /* in the list; next also of the free ones */
+    uint32_t round;             /* of the loop in which it became ready */
+    bool opens;                 /* its result is a descriptor that somebody must close */
     bool fresh;                 /* its fiber has not started */
 };
+
+_Static_assert(offsetof(struct slot, from) == SLOT_LINE, "the first line of a slot");
+_Static_assert(sizeof(struct slot) % SLOT_LINE == 0, "whole lines");
 
 struct slots {
     struct slot *at;

@@ -45,6 +45,8 @@ int lwait_raise(lua_State *L, struct lloop *p, uint32_t i)
 
     s->raise = RAISE_NOTHING;
     lwait_drop_result(s);
+    lend_free(s->memory);
+    s->memory = NULL;
     if (what == RAISE_CANCEL && s->from && s->res == 0 && s->from->head)
         lloop_wake(p, s->from->head, 0);        /* it was woken for something: the next takes it */
     s->from = NULL;
@@ -63,6 +65,7 @@ static int waited(lua_State *L, int status, lua_KContext context)
     if (__builtin_expect(s->raise | (s->state ^ SLOT_RUNNING), 0))
         return lwait_raise(L, p, i);
     s->opens = false;
+    s->from = NULL;
     lwait_keep(p, s->memory);
     s->memory = NULL;
     return w->finish(L, w, (int)lua_tointeger(L, -1));

@@ -20,6 +20,7 @@ static void be_current(struct lloop *p, uint32_t i, lua_State *co)
 {
     lloop_slot(p, i)->co = co;
     *(uintptr_t *)lua_getextraspace(co) = i;
+    p->running = NULL;
 }
 
 /* co failed: its closers run, then its error is raised here. */

@@ -24,7 +24,7 @@ static int fail(char *message, size_t len, const char *what, int err)
 
 static int open_ring(struct rig *r, const struct rig_spec *spec, char *message, size_t len)
 {
-    struct ring_options o = { spec->iodepth, spec->sqpoll, spec->sq_cpu, spec->iopoll };
+    struct ring_options o = { spec->iodepth, spec->sqpoll, spec->sq_cpu, spec->iopoll, 0 };
     struct ring *ring;
     int err = ring_open(&ring, &o);
 

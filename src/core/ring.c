@@ -59,6 +59,10 @@ static int setup(struct ring *r, const struct ring_options *o, unsigned flags)
 
     if (o->iopoll)
         p.flags |= IORING_SETUP_IOPOLL;
+    if (o->flight) {
+        p.flags |= IORING_SETUP_CQSIZE;
+        p.cq_entries = o->flight;
+    }
     if (o->sqpoll) {
         p.flags |= IORING_SETUP_SQPOLL;
         p.sq_thread_idle = 1000;
@@ -117,7 +121,8 @@ int ring_open(struct ring **out, const struct ring_options *o)
     struct ring *r;
     int err;
 
-    if (o->entries < 1 || o->entries > RING_ENTRIES_MAX)
+    if (o->entries < 1 || o->entries > RING_ENTRIES_MAX || o->flight > 2 * RING_ENTRIES_MAX ||
+        (o->flight && o->flight < o->entries))
         return -EINVAL;
     r = aligned_alloc(64, (sizeof *r + 63) / 64 * 64);
     if (!r)
@@ -129,7 +134,7 @@ int ring_open(struct ring **out, const struct ring_options *o)
         return err;
     }
     io_uring_ring_dontfork(&r->uring);
-    r->limit = r->uring.sq.ring_entries;
+    r->limit = o->flight ? o->flight : r->uring.sq.ring_entries;
     r->sqpoll = o->sqpoll;
     r->iopoll = o->iopoll;
     probe(r);

@@ -6,7 +6,9 @@
  * liburing sets up, probes, registers and closes.
  *
  * At most `entries` requests are in flight: one more is refused with -EBUSY, so the completion
- * ring (twice as large) cannot overflow. A ring is used by the thread that opened it.
+ * ring (twice as large) cannot overflow. With `flight` more may be: then who pushes looks at
+ * ring_full first, and the rings stay small enough for the CPU's first cache. A ring is used by
+ * the thread that opened it.
  */
 #ifndef IOLUA_CORE_RING_H
 #define IOLUA_CORE_RING_H
@@ -26,6 +28,7 @@ struct ring_options {
     bool sqpoll;                /* a kernel thread submits */
     int sq_cpu;                 /* its CPU, -1 for any */
     bool iopoll;                /* completions are polled for */
+    unsigned flight;            /* requests in flight at most, `entries` or more; 0: as many */
 };
 
 struct ring {
@@ -96,6 +99,12 @@ static inline unsigned ring_in_flight(const struct ring *r)
 static inline unsigned ring_unsubmitted(const struct ring *r)
 {
     return r->tail - r->taken;
+}
+
+/* With `flight`: are as many pushed as there are entries? Then submit before the next. */
+static inline bool ring_full(const struct ring *r)
+{
+    return ring_unsubmitted(r) >= r->uring.sq.ring_entries;
 }
 
 /* Queue q. 0, or -EBUSY when `limit` requests are in flight. Where the kind is known to be

@@ -8,8 +8,9 @@ local ROUNDS = tonumber(os.getenv("ROUNDS") or 5)
 local SECONDS = tonumber(os.getenv("SECONDS") or 2)
 local IOLUA, FILE = arg[1], arg[2]
 local T = os.getenv("T_IO_URING")
-local FORMS = {         -- scripts of Lua loads: { name, file }
-  { "next hook", "hook" }, { "fibers, f:read", "fiber" },
+local FORMS = {         -- scripts of Lua loads: { name, file, form }
+  { "next hook", "hook" }, { "fibers, f:read", "fiber", "read" },
+  { "fibers, f:reader", "fiber", "reader" }, { "fibers, f:reader, one a call", "fiber", "each" },
 }
 
 local TUNED = " --fixedbufs=1 --registerfiles=1 --nonvectored=1 --norandommap=1"
@@ -51,8 +52,9 @@ end
 
 local function own_iops(text) return tonumber(text:match("IOPS (%d+)")) end
 
-local function own(script, what)
-  return { command = ("%s tests/bench/%s.lua %s %d %s"):format(IOLUA, script, what, SECONDS, FILE),
+local function own(script, what, form)
+  return { command = ("%s tests/bench/%s.lua %s %d %s %s"):format(IOLUA, script, what, SECONDS, FILE,
+    form or ""),
     parse = own_iops }
 end
 
@@ -71,7 +73,7 @@ local function programs(target)
     row("t/io_uring, default batch", peak(target, 32))
   end
   if target ~= "nop" then
-    for _, form in ipairs(FORMS) do row(form[1], own(form[2], target)) end
+    for _, form in ipairs(FORMS) do row(form[1], own(form[2], target, form[3])) end
     row("fio tuned", { command = fio(target, TUNED), parse = fio_iops })
     row("fio tuned, reduced", { command = fio(target, TUNED .. " --gtod_reduce=1"), parse = fio_iops })
     row("fio default", { command = fio(target, ""), parse = fio_iops })

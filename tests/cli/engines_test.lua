@@ -14,7 +14,7 @@ end
 
 for errno, what in pairs { [1] = "io_uring forbidden", [38] = "io_uring absent" } do
   local command = ("%s/tests/no_uring %d %s"):format(build, errno, iolua)
-  for _, script in ipairs { "io_test", "fiber_test", "fs_test" } do
+  for _, script in ipairs { "io_test", "fiber_test", "fs_test", "prepared_test" } do
     local file = io.open("tests/lua/" .. script .. ".lua")
     if file then
       file:close()
