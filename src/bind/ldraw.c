@@ -16,7 +16,8 @@ struct ldraw *ldraw_check(lua_State *L, int arg)
 {
     struct ldraw *d;
 
-    luaL_argcheck(L, lua_tocfunction(L, arg) == draw, arg, "what iolua.fiber.draw gives is expected");
+    luaL_argcheck(L, lua_tocfunction(L, arg) == draw, arg,
+                  "what iolua.fiber.draw gives is expected");
     lua_getupvalue(L, arg, 1);
     d = lua_touserdata(L, -1);
     lua_pop(L, 1);
