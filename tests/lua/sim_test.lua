@@ -32,7 +32,8 @@ t.case("workers that end apart are rated over the time of all", function()
   for i, service in ipairs { "117752ms", "75108ms", "75151ms", "77398ms" } do
     ds[i] = device { service = service, size = "1g" }
   end
-  local r = assert(iolua.job { target = ds, rw = "read", bs = "1g", number_ios = 1, numjobs = 4 })
+  local r = assert(iolua.job { target = ds, rw = "read", bs = "1g", number_ios = 1, numjobs = 4,
+    grace = "2min" })
   t.equal(r.read.bytes, 4 << 30)
   t.near(r.read.bytes_per_s / 1024, 35619.8, 0.05)
   t.ok(r.simulated)
