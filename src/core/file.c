@@ -186,7 +186,7 @@ static int open_nameless(const char *dir, int flags)
         return -ENAMETOOLONG;
     fd = mkostemp(name, O_CLOEXEC | flags);
     err = -errno;
-    if (fd >= 0)
+    if (fd >= 0 || err == -EINVAL)      /* made, then refused: no direct I/O there */
         unlink(name);
     return fd < 0 ? err : fd;
 }

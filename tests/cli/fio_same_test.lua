@@ -118,7 +118,12 @@ case("writes at random, each place once", "all", "[a]\nrw=randwrite\n", { [3] = 
 case("several in flight", "bytes", "[a]\nrw=randread\nioengine=libaio\niodepth=8\n", { [2] = MIB })
 case("units, an offset, a variable of the environment", "all",
   "[a]\nrw=read\nbs=${BLOCK}\noffset=1mib\nsize=512kib\nkb_base=1000\n", { [2] = 512 << 10 })
-case("an include, [global] again, one job after the other", "all",
+do
+  local f <close> = assert(io.open(dir .. "/more.fio", "w"))
+  f:write("rw=write\nbs=32k\n")
+end
+case("an include", "all", "[a]\nrw=read\ninclude more.fio\n", { [3] = 32, [4] = MIB })
+case("[global] again, one job after the other", "all",
   "[a]\nrw=read\n[global]\nbs=16k\nstonewall\n[b]\nrw=write\n[c]\nrw=randread\n",
   { 256 + 64, 2 * MIB, 64, MIB })
 case("copies of a job", "all", "[a]\nrw=randread\nnumjobs=3\ngroup_reporting\n", { 768, 3 * MIB })
