@@ -68,6 +68,34 @@ function fiber.timeout(time, fn, ...)
   return result(t:join(ns))
 end
 
+local COUNTS = { steps = 1, cycles = 2, total_ns = 3, max_ns = 4 }
+
+--- Who runs Lua's collector from now on: "loop", between two rounds of the loop, with each pause
+--- counted and timed; "stop", nobody; "auto", Lua itself wherever it allocates, as at the start.
+--- What is given closes to "auto" and has what the loop did meanwhile: c.steps, c.cycles,
+--- c.total_ns and c.max_ns.
+---@param mode "loop"|"stop"|"auto"
+---@return { steps: integer, cycles: integer, total_ns: integer, max_ns: integer }
+function fiber.collector(mode)
+  if mode ~= "loop" and mode ~= "stop" and mode ~= "auto" then
+    error(('collector: mode %s is not "loop", "stop" or "auto"'):format(tostring(mode)), 2)
+  end
+  core.collect(mode)
+  local kept
+  return setmetatable({}, {
+    __index = function(_, name)
+      local at = COUNTS[name]
+      if not at then return nil end
+      return kept and kept[at] or (select(at, core.collections()))
+    end,
+    __close = function()
+      kept = kept or { core.collections() }
+      core.collect("auto")
+    end,
+    __name = "iolua.collector",
+  })
+end
+
 local DRAW = { "size", "bs", "offset", "order", "seed" }
 local known = {}
 for _, name in ipairs(DRAW) do known[name] = true end

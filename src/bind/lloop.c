@@ -144,13 +144,12 @@ static void abandon(struct lloop *p, uint32_t i)
     lloop_wake(p, fresh, res);
 }
 
-/* Deadlines that have passed: a plain wait ends with -ETIME, a request is given up first. */
+/* Deadlines that had passed when this round had waited: a plain wait ends with -ETIME, a request is given up first. */
 static void expire(struct lloop *p)
 {
-    uint64_t now = lslot_first(&p->slots) ? clock_now() : 0;
     uint32_t i;
 
-    while ((i = lslot_first(&p->slots)) && lloop_slot(p, i)->deadline <= now) {
+    while ((i = lslot_first(&p->slots)) && lloop_slot(p, i)->deadline <= p->now) {
         struct slot *s = lloop_slot(p, i);
 
         lslot_clear_deadline(&p->slots, i);
@@ -295,13 +294,15 @@ bool lloop_round(lua_State *L, struct lloop *p, uint64_t until)
     if (!hopeful(p))
         return false;
     lengine_submit(p, wait_time(p, until));
-    if (p->latency)
-        p->now = clock_now();
+    if (p->latency || lslot_first(&p->slots))
+        p->now = clock_now();           /* the one reading of this round */
     notice_signal(p);
     lloop_credit(p);
     take(L, p);
     expire(p);
     fill_room(p);
+    if (__builtin_expect(p->collector.own, 0) && !p->quiet)
+        lcollect_step(L, p);
     return true;
 }
 

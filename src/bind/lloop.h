@@ -25,6 +25,14 @@
 #define LLOOP_FIX 16u                   /* uses of a file before it is registered */
 #define LLOOP_GRACE_NS 1000000000ull    /* for a request that was cancelled to come back */
 
+struct lloop_collector {        /* lcollect.c */
+    bool own;                   /* the loop collects, not every allocation */
+    bool stopped;               /* nobody does */
+    bool in_cycle;
+    uint64_t begin, last;       /* bytes at which a cycle begins; after the last step */
+    uint64_t steps, cycles, total_ns, max_ns;
+};
+
 struct lloop {
     struct slots slots;
     struct slot_list ready;     /* what they waited for has come */
@@ -54,7 +62,9 @@ struct lloop {
     struct lhost *host;         /* or NULL */
     struct lend_memory *kept;   /* of the request whose finish runs */
     struct hist *latency;       /* of reads and writes, or NULL */
-    uint64_t now;               /* when this round began, ns; kept while latency is */
+    uint64_t now;               /* when this round took completions, ns; kept while there is
+                                 * latency or a deadline */
+    struct lloop_collector collector;
     char why[160];              /* why there is no ring */
 };
 
@@ -130,6 +140,9 @@ void lloop_unfix(lua_State *L, struct file *f);
 /* The request of slot i is done, and left is not 0: give the next to the ring. False when that
  * cannot be done now: its fiber goes on. lprepared.c */
 bool lprepared_next(struct lloop *p, uint32_t i, uint32_t moved);
+
+/* One step of the collector, when the loop has it. lcollect.c */
+void lcollect_step(lua_State *L, struct lloop *p);
 
 /* lengine.c: what lloop.c needs of the engines. */
 unsigned lengine_busy(const struct lloop *p);           /* requests that are out */

@@ -121,6 +121,7 @@ int lfiber_open(lua_State *L)
     lopen_vec(L, p);
     lopen_range(L, p);
     lopen_latency(L, p);
+    lopen_collect(L, p);
     lopen_draw(L, p);
     lopen_prepared(L, p);
     lopen_fs(L, p);

@@ -26,6 +26,7 @@ void lopen_io(lua_State *L, struct lloop *p);           /* lio.c */
 void lopen_volume(lua_State *L, struct lloop *p);       /* lvolumeio.c */
 void lopen_vec(lua_State *L, struct lloop *p);          /* lvec.c */
 void lopen_range(lua_State *L, struct lloop *p);        /* lrange.c */
+void lopen_collect(lua_State *L, struct lloop *p);      /* lcollect.c */
 void lopen_draw(lua_State *L, struct lloop *p);         /* ldraw.c */
 void lopen_prepared(lua_State *L, struct lloop *p);     /* lprepared.c */
 void lopen_latency(lua_State *L, struct lloop *p);      /* llatency.c */

@@ -162,6 +162,18 @@ local function verification()
   io.write(capture(IOLUA .. " tests/bench/verify.lua"))
 end
 
+-- What a fiber costs beside the C loop with one operation in flight.
+local function one_in_flight()
+  local rows = { { name = "C job", program = { parse = own_iops,
+    command = own("job", "null").command .. " 1 qd1" } } }
+  for _, form in ipairs { "read", "each", "reader" } do
+    rows[#rows + 1] = { name = "fiber, " .. (form == "read" and "f:read" or form == "each"
+      and "f:reader, one a call" or "f:reader"), program = own("fiber", "null", form .. " 1") }
+  end
+  measure(rows)
+  report("depth 1, on /dev/null", rows)
+end
+
 -- Wall time of an empty script and the resident set of a job at depth 128.
 local function start_up()
   local from = capture("date +%s%N")
@@ -186,6 +198,7 @@ for _, target in ipairs { "nop", "null", "sparse" } do
 end
 if not os.getenv("ONLY") then
   costs()
+  one_in_flight()
   verification()
   scaling()
   start_up()

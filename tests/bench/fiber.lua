@@ -20,17 +20,15 @@ local forms = {}
 
 function forms.read()
   local buf <close> = assert(iolua.buffer(4096))
-  local transfer, pos = writes and f.write or f.read, 0
-  if writes then
-    while not over do
-      if transfer(f, buf, pos) ~= 4096 then error("short, or failed") end
-      pos = pos + 4096
-      if pos == size then pos = 0 end
+  local file, transfer = f, writes and f.write or f.read
+  while writes and not over do
+    for pos = 0, size - 4096, 4096 do
+      if transfer(file, buf, pos) ~= 4096 then error("short, or failed") end
+      if over then break end
     end
-  else
-    while not over do
-      if transfer(f, buf, draw()) ~= 4096 then error("short, or failed") end
-    end
+  end
+  while not over do
+    if transfer(file, buf, draw()) ~= 4096 then error("short, or failed") end
   end
 end
 

@@ -25,11 +25,12 @@ local OPTIONS = {
   rate = { rate_iops = 1e9 },            -- always behind: as fast as it can
   each = { clock = "each" },
   next = { next = function() return true end },
+  qd1 = { iodepth = 1 },
   verify = { verify = true, do_verify = false },
   on_complete = { on_complete = function() end },
 }
 for key, value in pairs(OPTIONS[arg[5] or "plain"]) do load[key] = value end
-if arg[5] == "rate" then load.batch = nil end
+if arg[5] == "rate" or arg[5] == "qd1" then load.batch = nil end
 local r = assert(iolua.job(load))
 local side = r.read or r.write
 print(("IOPS %d"):format(side.iops // 1))
