@@ -10,11 +10,14 @@ static int place(struct lloop *p)
     int err = 0;
 
     if (!p->bufs_open)
-        err = ring_open_buffers(p->ring, LLOOP_FIXED);
+        err = ring_open_buffers(p->ring, LLOOP_FIXED_BUFS);
     if (err < 0)
         return err;
     p->bufs_open = true;
-    return p->fixed_bufs == UINT64_MAX ? -ENOSPC : __builtin_ctzll(~p->fixed_bufs);
+    for (unsigned i = 0; i < LLOOP_FIXED_BUFS / 64; i++)
+        if (p->fixed_bufs[i] != UINT64_MAX)
+            return (int)(64 * i) + __builtin_ctzll(~p->fixed_bufs[i]);
+    return -ENOSPC;
 }
 
 /* fiber.register(buf) -> true | nil, message, errno */
@@ -30,7 +33,7 @@ static int lfixed_register(lua_State *L)
     if (err < 0)
         return bind_fail(L, err, "register");
     if (!b->fixed) {
-        p->fixed_bufs |= (uint64_t)1 << at;
+        p->fixed_bufs[at / 64] |= (uint64_t)1 << at % 64;
         b->fixed = (unsigned)at + 1;
     }
     lua_pushboolean(L, 1);
@@ -46,7 +49,7 @@ void lloop_unfix_buf(lua_State *L, struct buf *b)
     if (!p->ring)
         return;
     ring_set_buffer(p->ring, at, NULL, 0);
-    p->fixed_bufs &= ~((uint64_t)1 << at);
+    p->fixed_bufs[at / 64] &= ~((uint64_t)1 << at % 64);
 }
 
 static const luaL_Reg functions[] = {

@@ -144,7 +144,8 @@ static void abandon(struct lloop *p, uint32_t i)
     lloop_wake(p, fresh, res);
 }
 
-/* Deadlines that had passed when this round had waited: a plain wait ends with -ETIME, a request is given up first. */
+/* Deadlines that had passed when this round had waited: a plain wait ends with -ETIME, a request
+ * is given up first. */
 static void expire(struct lloop *p)
 {
     uint32_t i;

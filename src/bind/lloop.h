@@ -22,6 +22,7 @@
 #define LLOOP_FLIGHT 1024u              /* requests with the ring; more wait for room */
 #define LLOOP_POOL 256u                 /* requests with the thread pool */
 #define LLOOP_FIXED 64u                 /* registered files */
+#define LLOOP_FIXED_BUFS 1024u          /* registered buffers: a multiple of 64 */
 #define LLOOP_FIX 16u                   /* uses of a file before it is registered */
 #define LLOOP_GRACE_NS 1000000000ull    /* for a request that was cancelled to come back */
 
@@ -40,7 +41,7 @@ struct lloop {
     struct ring *ring;          /* NULL: not opened yet, or not to be had */
     struct threads *pool;       /* NULL until it is needed */
     uint64_t fixed;             /* taken places of the registered files */
-    uint64_t fixed_bufs;        /* taken places of the registered buffers */
+    uint64_t fixed_bufs[LLOOP_FIXED_BUFS / 64];     /* of the registered buffers */
     bool bufs_open;             /* the ring has a table of them */
     bool files_open;            /* the ring has a table of them */
     bool no_fixed;              /* files cannot be registered here */

@@ -220,6 +220,27 @@ t.case("a million operations leave no garbage", function()
   for i = 1, #list do list[i]:join() end
 end)
 
+t.case("1024 buffers can be registered, and their places are free again", function()
+  if fiber.engine() ~= "io_uring" then t.skip("no io_uring") end
+  local f <close> = blocks(2)
+  local list = {}
+  for round = 1, 2 do
+    for i = 1, 1024 do
+      list[i] = iolua.buffer(4 * K)
+      local ok, message, errno = fiber.register(list[i])
+      if errno == 12 then t.skip(message) end           -- RLIMIT_MEMLOCK
+      t.equal(ok, true)
+    end
+    local one <close> = iolua.buffer(4 * K)
+    local ok, _, errno = fiber.register(one)
+    t.equal(ok, nil)
+    t.equal(errno, 28)
+    t.equal(f:reader(list[1024])(4 * K), 4 * K)
+    t.equal(list[1024]:string(1, 1):byte(), 1, "round " .. round)
+    for i = 1, 1024 do list[i]:close() end
+  end
+end)
+
 t.case("a finalizer may use a reader: it blocks", function()
   local f <close> = blocks(4)
   local b <close> = iolua.buffer(4 * K)
