@@ -20,10 +20,7 @@ local opt = iolua.options {
   experiment = true,
 }
 
-local function fail(message)
-  error(setmetatable({ iolua_exit = 1, message = message },
-    { __tostring = function(e) return e.message end }), 0)
-end
+local function fail(message) iolua.leave(1, message) end
 
 local to_stdout = opt.json == "-" or opt.csv == "-" or opt.html == "-"
 local function say(text, ...)

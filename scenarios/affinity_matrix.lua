@@ -51,10 +51,7 @@ opt.runtime = opt.runtime or iolua.units.ns(opt.view == "2008" and "1s" or "500m
 opt.ramp = opt.ramp or opt.runtime // 5
 if opt.view == "2008" then opt.iodepth = opt.iodepth or 32 end
 
-local function fail(message, status)
-  error(setmetatable({ iolua_exit = status or 1, message = message },
-    { __tostring = function(e) return e.message end }), 0)
-end
+local function fail(message, status) iolua.leave(status or 1, message) end
 
 -- A described machine's disks, where it is one.
 local described = package.loaded["iolua.machine"] and package.loaded["iolua.machine"].current()

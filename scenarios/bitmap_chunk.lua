@@ -33,10 +33,7 @@ local SCRATCH_MEMBERS = 3
 local BITMAP = 4096             -- where the bitmap begins on a metadata device, and its header's
 local HEADER = 256              -- length
 
-local function fail(message)
-  error(setmetatable({ iolua_exit = 1, message = message },
-    { __tostring = function(e) return e.message end }), 0)
-end
+local function fail(message) iolua.leave(1, message) end
 
 local regions = opt.regions or { "2m", "64m" }
 

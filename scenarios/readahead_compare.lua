@@ -42,10 +42,7 @@ local opt = iolua.options {
   experiment = true,
 }
 
-local function fail(message)
-  error(setmetatable({ iolua_exit = 1, message = message },
-    { __tostring = function(e) return e.message end }), 0)
-end
+local function fail(message) iolua.leave(1, message) end
 
 local function check_names(name, list, known)
   for _, each in ipairs(list) do

@@ -69,7 +69,7 @@ static void catch_limit(void)
 
 struct lhost *interrupt_open(lua_State *L)
 {
-    host = (struct lhost){ NULL, 0, 0 };
+    host = (struct lhost){ NULL, 0, 0, false };
     lhost_set(L, &host);
     catch_limit();
     set_all(handler);

@@ -24,7 +24,7 @@ static int leave_exit(lua_State *L)
     status_asked = (int)status & 0xff;
     lmain_leave(L);             /* does not return in a fiber; pcall cannot swallow it */
     lua_createtable(L, 0, 1);
-    lua_pushinteger(L, status);
+    lua_pushinteger(L, status_asked);
     lua_setfield(L, -2, "iolua_exit");
     return lua_error(L);
 }

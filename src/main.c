@@ -141,6 +141,8 @@ static int run_state(const struct args *a, int *sig)
     if (lua_pcall(L, 1, 0, 0) != LUA_OK)
         fprintf(stderr, "iolua: %s\n", lua_tostring(L, -1));
     lua_close(L);
+    if (run.status == RUN_DONE)
+        run.status = leave_status();            /* of a finalizer that called os.exit */
     *sig = run.host ? run.host->signal : 0;
     return run.status;
 }

@@ -66,6 +66,20 @@ bool run_exit(lua_State *L)
     return is;
 }
 
+/* The status that an error asks for. What is none is told. */
+static int asked_status(lua_State *L, int at)
+{
+    int whole;
+    lua_Integer status = lua_tointegerx(L, at, &whole);
+
+    if (whole && status >= 0 && status <= 255)
+        return (int)status;
+    fprintf(stderr, "iolua: iolua_exit = %s is no exit status (0 to 255): the run ends with %d\n",
+            luaL_tolstring(L, at, NULL), RUN_FAILED);
+    lua_pop(L, 1);
+    return RUN_FAILED;
+}
+
 int run_failure(lua_State *L, struct lhost *host)
 {
     int status = RUN_FAILED, base = lua_gettop(L);
@@ -73,7 +87,7 @@ int run_failure(lua_State *L, struct lhost *host)
     lua_pushcfunction(L, exit_request);
     lua_pushvalue(L, base);
     if (lua_pcall(L, 1, LUA_MULTRET, 0) == LUA_OK && lua_gettop(L) == base + 2) {
-        status = (int)lua_tointeger(L, base + 1) & 0xff;
+        status = asked_status(L, base + 1);
         if (lua_isstring(L, base + 2))
             fprintf(stderr, "iolua: %s\n", lua_tostring(L, base + 2));
     } else if (host->signal) {

@@ -22,7 +22,7 @@ arch.OWNERS = {
 -- Lua modules by level; a module requires its own level or lower ones. Level 0 is pure: it
 -- runs under a stock lua5.4 and never needs iolua.core. What is not listed is level 1.
 arch.LEVELS = {
-  [0] = { "units", "schema", "stats", "stats/.*", "design", "strict", "nearest", "random",
+  [0] = { "units", "schema", "stats", "stats/.*", "design", "strict", "nearest", "leave", "random",
           "report/number", "shares", "distribution", "locality" },
   [2] = { "workload", "workload/.*", "program", "program/.*", "knee", "steady", "experiment",
           "experiment/.*", "store",

@@ -12,6 +12,7 @@ local attempt = require "iolua.experiment.attempt"
 local core = require "iolua.core"
 local design = require "iolua.design"
 local gates = require "iolua.experiment.gates"
+local leave = require "iolua.leave"
 local progress = require "iolua.progress"
 local results = require "iolua.experiment.result"
 local schema = require "iolua.schema"
@@ -138,10 +139,7 @@ local function result_of(e)
   }
 end
 
-local function fail(message)
-  error(setmetatable({ iolua_exit = 1, message = message },
-    { __tostring = function(err) return err.message end }), 0)
-end
+local function fail(message) leave(1, message) end
 
 -- The folder that takes the rows, and the rows it holds already.
 local function open_store(e, result)
@@ -190,7 +188,7 @@ end
 -- --plan ends the script as --help does.
 local function print_plan(e)
   io.stdout:write(require("iolua.experiment.plan").text(e))
-  error(setmetatable({ iolua_exit = 0 }, { __tostring = function() return "plan" end }), 0)
+  leave(0)
 end
 
 local function moved(side)

@@ -11,6 +11,7 @@ local PARTS = {
   design = "iolua.design",
   strict = "iolua.strict",
   options = "iolua.options",
+  leave = "iolua.leave",
   show = "iolua.show",
   -- Files, buffers and what was measured.
   open = "iolua.open",

@@ -10,8 +10,8 @@
 --
 -- Entries are schema's. Both --name value and --name=value, _ and - alike; booleans are
 -- flags with a --no- form; lists are separated by commas. A mistake, and --help, end the
--- script by raising a table { iolua_exit = status, message = }: the runner unwinds, prints
--- the message to stderr and exits with the status, 2 for a mistake.
+-- script by iolua.leave: with 2 for a mistake.
+local leave = require "iolua.leave"
 local nearest = require "iolua.nearest"
 local schema = require "iolua.schema"
 
@@ -38,20 +38,12 @@ local asked = {}
 -- Where the parser keeps what no option can be named like.
 local HELP, REST, NO = " help", " rest", " no "
 
-local Exit = {}
-Exit.__index = Exit
-function Exit:__tostring() return self.message or ("exit %d"):format(self.iolua_exit) end
-
-local function exit(status, message)
-  error(setmetatable({ iolua_exit = status, message = message }, Exit), 0)
-end
-
 local function script_name(args)
   return args[0] and args[0]:match("[^/]+$") or "iolua"
 end
 
 local function usage(args, message)
-  exit(2, ("%s: %s (--help shows the options)"):format(script_name(args), message))
+  leave(2, ("%s: %s (--help shows the options)"):format(script_name(args), message))
 end
 
 -- The entries of a declaration, with the standard ones where it asks for them.
@@ -197,7 +189,7 @@ local function parse(args, entries, description)
   if not ok then complain(args, entries, parsed) end
   if parsed[HELP] then
     io.stdout:write(parser:get_help(), "\n")
-    exit(0)
+    leave(0)
   end
   if parsed[REST][1] then
     usage(args, ("unexpected argument %q; options begin with --"):format(parsed[REST][1]))

@@ -11,10 +11,7 @@ local protocol = {}
 
 local PEAK = { 1, 2, 4, 8, 16, 32, 64, 128 }
 
-local function usage(message)
-  error(setmetatable({ iolua_exit = 2, message = message },
-    { __tostring = function(e) return e.message end }), 0)
-end
+local function usage(message) iolua.leave(2, message) end
 
 local function check_words(option, words, known)
   for _, word in ipairs(words) do

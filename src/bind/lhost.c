@@ -1,5 +1,6 @@
 #include "bind/bind.h"
 #include "bind/lhost.h"
+#include "bind/lmain.h"
 
 static const char KEY;          /* its address is the key of the host in the registry */
 
@@ -36,10 +37,22 @@ static void hook(lua_State *L, lua_Debug *ar)
 {
     struct lhost *h = lhost_of(L);
 
-    (void)ar;
     lua_sethook(L, NULL, 0, 0);
     if (h && h->signal && !h->raised)
         lhost_raise(L, h);
+    if (!h || !h->leave)
+        return;
+    if (ar->event != LUA_HOOKCOUNT) {   /* only there a hook may yield */
+        lhost_leave(h, L);
+    } else if (lmain_leave(L) == 0 && h->leave && lua_isyieldable(L)) {
+        lua_yield(L, 0);                /* a coroutine of the script: whoever resumed it leaves */
+    }
+}
+
+void lhost_leave(struct lhost *h, lua_State *L)
+{
+    h->leave = true;
+    lua_sethook(L, hook, LUA_MASKCOUNT, 1);
 }
 
 /* Only lua_sethook is called: it is the one function that is safe in a handler. */

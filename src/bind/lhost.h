@@ -17,6 +17,7 @@ struct lhost {
     lua_State *volatile running;        /* the coroutine that runs Lua code now */
     volatile sig_atomic_t signal;       /* asked to stop; 0: nothing did */
     volatile sig_atomic_t raised;       /* it has been raised at least once */
+    bool leave;                 /* a finalizer called os.exit */
 };
 
 /* Make h the host of this state. It must outlive it. */
@@ -33,6 +34,10 @@ const char *lhost_word(int sig);
 
 /* Raise "interrupted" in L. */
 int lhost_raise(lua_State *L, struct lhost *h);
+
+/* A finalizer that ran in L called os.exit, and no error of it gets anywhere: at the next
+ * instruction where it can, L leaves by lmain_leave. */
+void lhost_leave(struct lhost *h, lua_State *L);
 
 /*
  * lua_resume with the running coroutine kept: every resume in a host's process goes through
@@ -56,6 +61,11 @@ static inline int lhost_resume(struct lhost *h, lua_State *co, lua_State *from, 
     h->running = from;
     if (__builtin_expect(h->signal && !h->raised, 0))
         lhost_rearm(h, from);
+    if (__builtin_expect(h->leave, 0)) {
+        if (status > LUA_YIELD)
+            lua_sethook(co, NULL, 0, 0);        /* its closers are to run to their ends */
+        lhost_leave(h, from);
+    }
     return status;
 }
 

@@ -331,7 +331,7 @@ void lloop_drive(lua_State *L, struct lloop *p, uint32_t i)
 void lloop_drive_main(lua_State *L, struct lloop *p)
 {
     p->depth++;
-    while (p->main && !p->leaving)
+    while (p->main && !p->leaving && !(p->host && p->host->leave))
         if (!lloop_round(L, p, UINT64_MAX) && p->main)
             deadlock(p, p->main);
     p->depth--;

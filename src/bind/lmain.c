@@ -4,6 +4,7 @@
 #include "bind/bind.h"
 #include "bind/lfiber.h"
 #include "bind/lmain.h"
+#include "bind/lwait.h"
 
 #define STOP_GRACE_NS (2 * CLOCK_SECOND)        /* for cancelled fibers to run their closers */
 
@@ -24,7 +25,7 @@ enum lmain_end lmain_call(lua_State *L, int nargs)
 
     p->main = f->slot;
     lloop_drive_main(L, p);
-    if (p->main) {
+    if (p->main || (f->state == LFIBER_DONE && p->host && p->host->leave)) {
         lua_pop(L, 1);          /* os.exit; the loop still holds it */
         return LMAIN_LEFT;
     }
@@ -41,10 +42,10 @@ enum lmain_end lmain_rest(lua_State *L)
 {
     struct lloop *p = lloop_of(L);
 
-    while (p->fibers && !p->leaving && !(p->host && p->host->signal))
+    while (p->fibers && !p->leaving && !(p->host && (p->host->signal || p->host->leave)))
         if (!lloop_round(L, p, UINT64_MAX))
             break;
-    if (p->leaving)
+    if (p->leaving || (p->host && p->host->leave))
         return LMAIN_LEFT;
     return lfiber_push_unseen(L, p) ? LMAIN_FAILED : LMAIN_DONE;
 }
@@ -98,6 +99,8 @@ void lmain_stop(lua_State *L)
     uint64_t end = clock_now() + STOP_GRACE_NS;
 
     p->leaving = false;
+    if (p->host)
+        p->host->leave = false;
     p->quiet = true;
     if (p->main) {
         unwind(L, p, p->main);
@@ -119,8 +122,13 @@ int lmain_leave(lua_State *L)
 {
     struct lloop *p = lloop_of(L);
 
-    if (!lloop_fiber(p, L) || !lua_isyieldable(L))
+    if (!lloop_fiber(p, L) || !lua_isyieldable(L)) {
+        if (p->host && (p->host->leave || lwait_finalizes(L)))
+            lhost_leave(p->host, L);
         return 0;
+    }
+    if (p->host)
+        p->host->leave = false;
     p->leaving = true;
     return lua_yield(L, 0);
 }

@@ -28,7 +28,7 @@ bool lmain_unseen(lua_State *L);
 void lmain_stop(lua_State *L);
 
 /* os.exit in L: when L is a fiber, yields for good and the run ends. Else returns 0, and the
- * caller raises. */
+ * caller raises; of a finalizer the run ends as soon as a fiber can be left. */
 int lmain_leave(lua_State *L);
 
 #endif

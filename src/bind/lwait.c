@@ -71,8 +71,7 @@ static int waited(lua_State *L, int status, lua_KContext context)
     return w->finish(L, w, (int)lua_tointeger(L, -1));
 }
 
-/* Is a finalizer on L's stack? Then it may not yield, and blocks. */
-static bool in_finalizer(lua_State *L)
+bool lwait_finalizes(lua_State *L)
 {
     lua_Debug ar;
 
@@ -131,7 +130,7 @@ static uint32_t check_outside(lua_State *L, struct lloop *p, const char *name)
     bool main_thread = lua_pushthread(L);
 
     lua_pop(L, 1);
-    if (!main_thread && p->depth > 0 && !p->quiet && !in_finalizer(L))
+    if (!main_thread && p->depth > 0 && !p->quiet && !lwait_finalizes(L))
         luaL_error(L, "%s cannot wait in a coroutine that the loop did not make (it would "
                    "yield to its consumer): make it by iolua.wrap", name);
     return 0;
@@ -146,7 +145,7 @@ uint32_t lwait_check(lua_State *L, struct lloop *p, const char *name)
     if (__builtin_expect(!i, 0))
         return check_outside(L, p, name);
     if (__builtin_expect(!lua_isyieldable(L), 0)) {
-        if (!p->quiet && !in_finalizer(L))
+        if (!p->quiet && !lwait_finalizes(L))
             cannot_leave(L, name);
         return 0;
     }
@@ -173,7 +172,7 @@ static int drive(lua_State *L, struct lloop *p, uint32_t i, const struct lwait *
     struct slot *s;
     int res;
 
-    p->quiet = quiet || p->depth > 0 || in_finalizer(L);
+    p->quiet = quiet || p->depth > 0 || lwait_finalizes(L);
     lloop_drive(L, p, i);
     p->quiet = quiet;
     s = lloop_slot(p, i);

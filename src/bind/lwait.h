@@ -81,4 +81,7 @@ int lwait_fail(lua_State *L, const struct lwait *w, int res);
 /* Raise what is to be raised in the fiber of slot i. */
 int lwait_raise(lua_State *L, struct lloop *p, uint32_t i);
 
+/* Is a finalizer on L's stack? Then it may not yield: it blocks, and nobody sees its errors. */
+bool lwait_finalizes(lua_State *L);
+
 #endif

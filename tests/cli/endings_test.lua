@@ -159,6 +159,60 @@ t.case("os.exit where the loop cannot be reached still ends the run", function()
   t.equal(code, 6)
 end)
 
+t.case("os.exit in a finalizer ends the run at the next step", function()
+  local output, code = run [[
+    local x <close> = closing "x"
+    setmetatable({}, { __gc = function() os.exit(7) end })
+    collectgarbage()
+    print "went on"]]
+  t.equal(output, "closed x\n")
+  t.equal(code, 7)
+end)
+
+t.case("os.exit in a finalizer ends fibers and loops too", function()
+  for _, body in ipairs {
+    "iolua.spawn(function() collectgarbage() while true do end end):join()",
+    "collectgarbage() iolua.sleep('1h')",
+    "for i = 1, math.huge do local t = { i } end",
+    "coroutine.wrap(function() collectgarbage() while true do end end)()",
+    "iolua.wrap(function() collectgarbage() while true do end end)()",
+    "pcall(function() collectgarbage() while true do end end) print 'swallowed'",
+  } do
+    local output, code = run([[
+      local x <close> = closing "x"
+      setmetatable({}, { __gc = function() os.exit(8) end })
+    ]] .. body)
+    t.equal(output, "closed x\n", body)
+    t.equal(code, 8, body)
+  end
+end)
+
+t.case("os.exit in a finalizer at the very end is the status too", function()
+  local output, code = run [[x = setmetatable({}, { __gc = function() os.exit(9) end })]]
+  t.equal(output, "")
+  t.equal(code, 9)
+  output, code = run [[
+    x = setmetatable({}, { __gc = function() os.exit(0) end })
+    error("a failure stays one", 0)]]
+  t.contains(output, "a failure stays one")
+  t.equal(code, 1)
+end)
+
+t.case("an exit status that is none is told, and is no success", function()
+  for _, status in ipairs { "300", "256", "-1", "2.5", "0/0", "1e300", "math.mininteger" } do
+    local output, code = run("error { iolua_exit = " .. status .. ", message = 'why' }")
+    t.contains(output, "is no exit status (0 to 255): the run ends with 1\n")
+    t.contains(output, "iolua: why\n")
+    t.equal(code, 1, status)
+  end
+  local output, code = run "iolua.leave(300)"
+  t.contains(output, "leave: 300 is no exit status: it must be 0 to 255; the nearest is 255")
+  t.equal(code, 1)
+  output, code = run "local x <close> = closing 'x' iolua.leave(5, 'that is all')"
+  t.equal(output, "closed x\niolua: that is all\n")
+  t.equal(code, 5)
+end)
+
 t.case("a closer may read while os.exit unwinds", function()
   local output, code = run [[
     local x <close> = setmetatable({}, { __close = function()

@@ -1,18 +1,15 @@
 --- Arguments of commands: folders first or last, options between; how a command ends.
-local arguments = {}
+local leave = require "iolua.leave"
 
-local function leave(status, command, message)
-  error(setmetatable({ iolua_exit = status, message = ("%s: %s"):format(command, message) },
-    { __tostring = function(err) return err.message end }), 0)
-end
+local arguments = {}
 
 --- End with status 2: the command line is wrong.
 function arguments.usage(command, message)
-  leave(2, command, (tostring(message):gsub("^[^:]+:%d+: ", "")))
+  leave(2, ("%s: %s"):format(command, tostring(message):gsub("^[^:]+:%d+: ", "")))
 end
 
 --- End with status 1.
-function arguments.fail(command, message) leave(1, command, message) end
+function arguments.fail(command, message) leave(1, ("%s: %s"):format(command, message)) end
 
 --- Words that are no options, and the options as an argument list of their own.
 ---@param name string  of the command, for its help
