@@ -68,24 +68,40 @@ local wanted, lacks = {}, {}
 for _, view in ipairs(opt.views) do wanted[view] = true end
 local function lack(text, ...) lacks[#lacks + 1] = text:format(...) end
 
+local function scratch_disks(kind)
+  return iolua.scratch.disks { count = opt.disks, size = opt.size, kind = kind,
+    bandwidth = kind == "loop" and opt.bandwidth or nil, folder = opt.folder }
+end
+
+-- Loop devices, whose values can be set; else files, on a disk that is as it is.
 local scratch <close> = not opt.device and not opt.volume and (function()
-  local d, message = iolua.scratch.disks { count = opt.disks, size = opt.size, kind = "loop",
-    bandwidth = opt.bandwidth, folder = opt.folder }
-  if not d then fail(message .. "; without scratch disks name a --device") end
+  local d, message = scratch_disks("loop")
+  if d then return d end
+  lack("%s: without root no value can be set; files are read as found, and with the controls",
+    message)
+  d, message = scratch_disks("file")
+  if not d then fail(message .. "; without scratch files name a --device") end
   return d
 end)() or nil
 
 local ctx = { opt = opt, layers = {}, names = {}, effective = {}, folder = opt.folder }
+if scratch and scratch.kind == "file" then
+  ctx.fixed, opt.fixed, opt.values, wanted = true, true, {}, { values = true }
+end
 
 local function add(name, layer)
   ctx.layers[name], ctx.names[#ctx.names + 1] = layer, name
 end
 
 local function add_layers()
-  if scratch then
+  if ctx.fixed then
+    local paths = {}
+    for i = 1, #scratch do paths[i] = scratch[i]:path() end
+    add("device", layers.device(paths[1], opt, "a scratch file on a disk of others"))
+    return add("volume", layers.volume(paths, opt.chunk, opt))
+  elseif scratch then
     add("device", layers.device(scratch[1], opt))
-    add("volume", layers.volume(scratch, opt.chunk, opt))
-    return
+    return add("volume", layers.volume(scratch, opt.chunk, opt))
   end
   if opt.device then add("device", layers.device(opt.device, opt)) end
   if opt.volume then add("volume", layers.device(opt.volume, opt)) end

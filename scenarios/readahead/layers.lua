@@ -32,7 +32,10 @@ local function set_all(paths, kib)
 end
 
 --- Set the read-ahead, KiB, of what holds it in this layer; what it became.
-function layer:set(kib) return set_all(self.set_on, kib) end
+function layer:set(kib)
+  if self.fixed then return self.found end
+  return set_all(self.set_on, kib)
+end
 
 --- The same of the members of a kernel's volume, which has its own.
 function layer:set_legs(kib) return set_all(self.legs, kib) end
@@ -91,8 +94,11 @@ function layer:place(seed)
 end
 
 local function disks_of(paths)
-  local list = {}
-  for i, path in ipairs(paths) do list[i] = assert(core.blk.find(path)) end
+  local list, seen = {}, {}
+  for _, path in ipairs(paths) do
+    local disk = assert(core.blk.find(path))
+    if not seen[disk.disk_dev] then list[#list + 1], seen[disk.disk_dev] = disk, true end
+  end
   return list
 end
 
@@ -107,7 +113,7 @@ end
 
 local function new(fields, options)
   fields.disks = disks_of(fields.bottom)
-  fields.means = options.drop
+  fields.means, fields.fixed = options.drop, options.fixed
   local self = setmetatable(fields, layer)
   self.found = assert(self:get())
   measure_size(self, options.span)
@@ -125,17 +131,18 @@ local function parents_of(path)
 end
 
 --- A block device or volume that is there, or what a file lies on. Its data stays as it is.
-function layers.device(path, options)
+function layers.device(path, options, text)
   local legs = parents_of(path)
   return new({ paths = { path }, set_on = { path }, bottom = #legs > 0 and legs or { path },
-    legs = legs, text = path, kernel = true }, options)
+    legs = legs, text = text or path, kernel = true }, options)
 end
 
 --- A stripe over scratch disks: of the kernel, or in user space, where it has no read-ahead of
 --- its own and what is set is its members'.
 function layers.volume(disks, chunk, options)
   local paths = table.move(disks, 1, #disks, 1, {})
-  local v = iolua.volume.stripe { members = paths, chunk = chunk, backend = "dm" }
+  local v = not options.fixed
+    and iolua.volume.stripe { members = paths, chunk = chunk, backend = "dm" }
   if v then
     return new({ paths = { v.path }, set_on = { v.path }, bottom = paths, kernel = true,
       legs = paths, volume = v,

@@ -13,7 +13,8 @@ local function levels_of(opt)
 end
 
 local function kib_of(ctx, case)
-  if case.value == "found" or case.value == "direct" then return ctx.layers[case.layer].found end
+  local found = ctx.layers[case.layer].found
+  if case.value == "found" or case.value == "direct" or ctx.fixed then return found end
   local text = case.value == "advised" and ctx.opt.values[#ctx.opt.values] or case.value
   return iolua.units.bytes(text) // 1024
 end

@@ -87,6 +87,12 @@ end
 
 local function sentence(ctx, result, layer, pattern)
   local list = measured(ctx, result, layer, pattern)
+  local found = ctx.fixed and at(layer, pattern, "found")
+  if found and values.mean(result, found, "MB_per_s") then
+    return ("as found %s MB/s, %s bytes read for each byte asked; other values are root's to set")
+      :format(values.number(values.mean(result, found, "MB_per_s")),
+        values.number(values.mean(result, found, "amplification")))
+  end
   if #list == 0 then
     local why = pattern == "mmap" and not ctx.layers[layer].kernel
       and "a volume in user space cannot be mapped" or "no run counts"

@@ -68,6 +68,20 @@ t.case("faults and short runs read more at larger values, plain random preads do
   t.contains(out, "lacks: scratch disks share one real disk")
 end)
 
+t.case("who is not root reads as found, and is told so", function()
+  local words = SCENARIO .. "--size 4m --patterns sequential,random"
+  if t.run("id -u") == "0\n" then
+    if select(2, t.run("command -v setpriv")) ~= 0 then t.skip("no setpriv to drop root") end
+    words = "setpriv --reuid 65534 --regid 65534 --clear-groups env IOLUA_STATE= XDG_RUNTIME_DIR= "
+      .. words
+  end
+  local out, status = t.run(words)
+  if status == 126 or status == 127 then t.skip("another user cannot run the tree here") end
+  t.equal(status, 0, out)
+  t.contains(out, "without root no value can be set")
+  t.contains(out, "sequential   as found ")
+end)
+
 t.case("in short memory a large read-ahead reads its own pages again", function()
   local out = run("--views thrash --values 0,8m")
   if out:find("lacks: thrash: memory:", 1, true) then t.skip(out:match("lacks: (thrash[^\n]*)")) end
