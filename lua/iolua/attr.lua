@@ -59,7 +59,7 @@ function attr.list(folder)
   return names
 end
 
--- A loop device that is detached has had its write_cache reset by the kernel (6.1).
+-- Linux 6.1 resets the write_cache of a loop device that is detached, and takes no other value.
 local function detached(path)
   local loop = path:match("^(.*/loop%d+)/queue/write_cache$")
   return loop and core.attr.read(loop .. "/loop/backing_file") == nil
@@ -71,8 +71,8 @@ local function look(record, gone)
     return (errno == ENOENT or errno == ENODEV) and gone or "ours"
   end
   if value == record.old then return "same" end
+  if detached(record.target) then return "gone" end
   if record.now == nil or value == record.now then return "ours" end
-  if detached(record.target) then return "same" end
   return "foreign", value
 end
 

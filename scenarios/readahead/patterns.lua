@@ -56,8 +56,22 @@ local function streams(c)
   return sum
 end
 
+local function coprime(a, b)
+  while b ~= 0 do a, b = b, a % b end
+  return a == 1
+end
+
+-- Scattered, none twice and none beside another: two neighbours are a small stream to the
+-- kernel, which reads ahead of them.
 local function random(c)
-  return job(c, { rw = "randread", norepeat = true, number_ios = c.operations })
+  local places = c.span // 65536
+  local step, k = math.max(1, math.floor(places * 0.618)), c.seed % places
+  while not coprime(places, step) do step = step + 1 end
+  return job(c, { rw = "randread", number_ios = math.min(c.operations, places),
+    next = function(io)
+      k = (k + step) % places
+      return io.offset + k * 65536
+    end })
 end
 
 -- Extents of 64 KiB at random places, each read in four pieces.
@@ -114,7 +128,7 @@ end
 patterns.list = {
   { "sequential", sequential, false, "one stream of 64 KiB reads" },
   { "streams", streams, false, "16 streams, a descriptor each" },
-  { "random", random, true, "16 KiB preads at random places: expected to see nothing" },
+  { "random", random, true, "16 KiB preads, scattered: expected to see nothing" },
   { "extents", extents, true, "64 KiB extents at random places, read in 16 KiB" },
   { "mmap", mapped, true, "4 KiB page faults at random places" },
   { "mixed", mixed, true, "a stream, and random 16 KiB beside it" },

@@ -8,6 +8,9 @@ local thrash = {}
 
 local LEAST = 4 << 20
 
+-- The volume, where there is one: it is the larger.
+local function layer_of(ctx) return ctx.layers[ctx.names[#ctx.names]] end
+
 -- Half of what is read, in whole MiB: 16 windows that cover all of it do not fit.
 local function memory_of(layer)
   return math.max(LEAST, layer.span // 2 >> 20 << 20)
@@ -15,7 +18,7 @@ end
 
 --- Run it on a layer: result and memory, or nil and what is missing.
 function thrash.run(ctx)
-  local layer, opt = ctx.layers[ctx.names[1]], ctx.opt
+  local layer, opt = layer_of(ctx), ctx.opt
   local bytes = memory_of(layer)
   if bytes >= layer.span then return nil, "what is read fits in the least memory, 4 MiB" end
   local bound <close>, message = iolua.memory.bound(bytes)
@@ -46,9 +49,9 @@ end
 
 --- What is to be shown of it.
 function thrash.lines(ctx, result, bytes)
-  local layer = ctx.layers[ctx.names[1]]
+  local layer = layer_of(ctx)
   local lines = { ("thrashing: %s, 16 streams in turn over %s, in %s of memory"):format(
-    ctx.names[1], iolua.units.format_bytes(layer.span), iolua.units.format_bytes(bytes)),
+    ctx.names[#ctx.names], iolua.units.format_bytes(layer.span), iolua.units.format_bytes(bytes)),
     ("%-13s%12s%16s%16s"):format("value", "MB/s", "bytes a byte", "pages re-read") }
   for _, value in ipairs(ctx.opt.values) do
     local at, cells = { value = value }, {}
