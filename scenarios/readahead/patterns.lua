@@ -70,7 +70,7 @@ local function random(c)
   return job(c, { rw = "randread", number_ios = math.min(c.operations, places),
     next = function(io)
       k = (k + step) % places
-      return io.offset + k * 65536
+      return io.offset + k * 65536 + 16384      -- never the first block: it begins a stream
     end })
 end
 

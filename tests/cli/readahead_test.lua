@@ -53,9 +53,9 @@ t.case("faults and short runs read more at larger values, plain random preads do
   t.contains(out, "in sectors              0           256          8192")
   local random, extents, mmap = read_of(out, "random"), read_of(out, "extents"),
     read_of(out, "mmap")
-  t.near(random[1], 1, 0.05)
-  t.near(random[2], 1, 0.05)
-  t.near(random[3], 1, 0.05)
+  t.near(random[1], 1, 0.02)
+  t.near(random[2], 1, 0.02)
+  t.near(random[3], 1, 0.02)
   t.ok(extents[1] <= 1.05, "single pages read what is asked: " .. extents[1])
   t.ok(extents[2] > 1.5 * extents[1], "runs of four at 128k: " .. extents[2])
   t.ok(extents[3] > 1.2 * extents[2], "runs of four at 4m: " .. extents[3])
