@@ -21,11 +21,7 @@ local opt = iolua.options {
 }
 
 local function fail(message) iolua.leave(1, message) end
-
-local to_stdout = opt.json == "-" or opt.csv == "-" or opt.html == "-"
-local function say(text, ...)
-  if not opt.quiet and not to_stdout then io.stdout:write(text:format(...), "\n") end
-end
+local say = iolua.options.say(opt)
 
 local described = package.loaded["iolua.machine"] and package.loaded["iolua.machine"].current()
 local given = opt.devices or described and described.paths

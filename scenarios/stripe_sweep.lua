@@ -31,11 +31,7 @@ local opt = iolua.options {
 }
 
 local function fail(message) iolua.leave(1, message) end
-
-local to_stdout = opt.json == "-" or opt.csv == "-" or opt.html == "-"
-local function say(text, ...)
-  if not opt.quiet and not to_stdout then io.stdout:write(text:format(...), "\n") end
-end
+local say = iolua.options.say(opt)
 
 local segments = opt.segments or { 16384, 32768, 49152, 65536 }
 table.sort(segments)
@@ -253,10 +249,7 @@ local function header()
 end
 
 local function show(title, result)
-  if not opt.quiet and not to_stdout then
-    say("\n%s", title)
-    io.stdout:write(require("iolua.report.summary").text(result))
-  end
+  say("\n%s\n%s", title, (require("iolua.report.summary").text(result):gsub("\n$", "")))
 end
 
 header()

@@ -227,4 +227,15 @@ local function options(declared, args)
   return values
 end
 
+--- How an experiment's script tells its reader: say(format, ...) prints a line, but nothing with
+--- --quiet, or where the result itself goes to standard output.
+---@param values table  what a declaration with experiment = true gave
+---@return fun(text: string, ...)
+function asked.say(values)
+  local silent = values.quiet or values.json == "-" or values.csv == "-" or values.html == "-"
+  return function(text, ...)
+    if not silent then io.stdout:write(text:format(...), "\n") end
+  end
+end
+
 return setmetatable(asked, { __call = function(_, ...) return options(...) end })

@@ -23,6 +23,7 @@ local function pipe()
   os.remove(name)
   return reader
 end
+local function ready() assert(io.open(arg[0] .. ".ready", "w")):close() end
 ]]
 
 local function script(text)
@@ -37,8 +38,15 @@ local function run(text, before)
   return t.run(("%s %s %s"):format(before or "", iolua, script(text)))
 end
 
-local function signalled(signal, text)
-  return run(text, "timeout --foreground --preserve-status -k 0.3 -s " .. signal .. " 0.3")
+-- Runs a script and signals it once it has called `ready` (the shell would have it ignore SIGINT);
+-- one that does not end by that is killed when `kills` is given.
+local function signalled(signal, text, kills)
+  return t.run(([[env --default-signal=INT %s %s & pid=$!
+    while [ ! -e %s/script.lua.ready ] && kill -0 $pid; do sleep 0.01; done
+    rm -f %s/script.lua.ready
+    sleep 0.05; kill -%s $pid; %s
+    wait $pid]]):format(iolua, script(text), folder, folder, signal,
+    kills and "sleep 0.3; kill -KILL $pid" or ""))
 end
 
 t.case("SIGINT while 64 reads are in flight ends by the signal, all closers run", function()
@@ -56,6 +64,7 @@ t.case("SIGINT while 64 reads are in flight ends by the signal, all closers run"
     local last <close> = setmetatable({}, { __close = function()
       print("buffers", (core.buf.alive()))
     end })
+    ready()
     iolua.sleep("1h")]])
   t.equal(output, "buffers\t64\nclosed main\niolua: interrupted\n")
   t.equal(code, 130)
@@ -65,6 +74,7 @@ for signal, code in pairs { INT = 130, TERM = 143, HUP = 129 } do
   t.case(("SIG%s ends a waiting script as a shell shows it"):format(signal), function()
     local output, got = signalled(signal, [[
       local x <close> = closing "x"
+      ready()
       iolua.sleep("1h")]])
     t.contains(output, "closed x\niolua: ")
     t.equal(got, code)
@@ -74,16 +84,18 @@ end
 t.case("pcall does not swallow an interrupt for good", function()
   local output, code = signalled("INT", [[
     local x <close> = closing "x"
+    ready()
     while true do
       local ok, err = pcall(iolua.sleep, "1h")
       print(err:match("interrupted"))
-    end]])
+    end]], true)
   t.contains(output, "interrupted\ninterrupted\n")
   t.equal(code, 137)      -- it goes on catching: only the kill ends it
 end)
 
 t.case("a script that catches the interrupt and ends is ended by the signal", function()
   local output, code = signalled("INT", [[
+    ready()
     print(pcall(iolua.sleep, "1h"))
     print("partial results")]])
   t.contains(output, "interrupted\npartial results\n")
@@ -92,7 +104,7 @@ end)
 
 t.case("SIGINT reaches a busy fiber, whatever the main one waits for", function()
   local output, code = signalled("INT", [[
-    local t = iolua.spawn(function() while true do end end)
+    local t = iolua.spawn(function() ready() while true do end end)
     local x <close> = closing "x"
     t:join()]])
   t.contains(output, "closed x\niolua: interrupted\n")
@@ -101,7 +113,7 @@ end)
 
 t.case("SIGINT reaches a busy generator", function()
   local _, code = signalled("INT", [[
-    iolua.wrap(function() iolua.sleep("1ms") while true do end end)()]])
+    iolua.wrap(function() iolua.sleep("1ms") ready() while true do end end)()]])
   t.equal(code, 130)
 end)
 
@@ -115,6 +127,7 @@ t.case("fibers that run when the main one is interrupted are cancelled, their cl
         end })
         iolua.sleep("1h")
       end)
+      iolua.spawn(ready)
       iolua.sleep("1h")]])
     t.contains(output, "fiber closed\n")
     t.equal(code, 130)
@@ -240,7 +253,7 @@ t.case("an error nobody joins ends the script with that fiber's traceback", func
     iolua.sleep("1ms")
     print("main done")]]
   t.contains(output, "main done\niolua: ")
-  t.contains(output, "script.lua:18: lost\nstack traceback:")
+  t.contains(output, "script.lua:19: lost\nstack traceback:")
   t.contains(output, "in local 'inside'")
   t.equal(code, 1)
 end)

@@ -112,4 +112,16 @@ t.case("a declaration that is no table is named", function()
     { bs = { type = "size", default = "4x" } }, {})
 end)
 
+t.case("what an experiment says is not mixed with its result", function()
+  local say = require("iolua.options").say
+  local out, lines = io.stdout, {}
+  rawset(io, "stdout", { write = function(_, ...) lines[#lines + 1] = table.concat { ... } end })
+  for _, values in ipairs { {}, { json = "r.json" }, { quiet = true }, { json = "-" },
+    { csv = "-" }, { html = "-" } } do
+    say(values)("%d %s", 7, "x")
+  end
+  rawset(io, "stdout", out)
+  t.equal(table.concat(lines), "7 x\n7 x\n")
+end)
+
 t.done()
