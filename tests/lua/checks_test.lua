@@ -41,7 +41,7 @@ t.case("a device that a job wrote to is free again when the job is done", functi
   end)
 end)
 
-t.case("another reader of the device is noticed", function()
+t.timed("another reader of the device is noticed", function()
   with_loop(8 << 20, function(device)
     local other = iolua.spawn(function()
       return iolua.job { target = device, direct = true, rw = "randread", bs = "64k",
@@ -77,7 +77,7 @@ t.case("files and simulated devices have no such counter", function()
   t.near(r.checks.little.ratio, 1, 1e-9)
 end)
 
-t.case("a rate is kept on a real device", function()
+t.timed("a rate is kept on a real device", function()
   with_loop(8 << 20, function(device)
     local r = assert(iolua.job { target = device, direct = true, rw = "randread", bs = "4k",
       rate_iops = 500, iodepth = 32, runtime = "1s" })

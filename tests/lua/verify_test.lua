@@ -185,11 +185,11 @@ t.case("two jobs that overlap are refused, two that do not are whole", function(
   local f <close> = scratch(8 << 20)
   local function options(offset, size)
     return { target = f, rw = "randwrite", bs = "4k", offset = offset, size = size,
-      verify = true, runtime = "200ms", iodepth = 8 }
+      verify = true, runtime = "400ms", iodepth = 8 }
   end
   local first = iolua.spawn(function() return iolua.job(options("0", "4m")) end)
   local second = iolua.spawn(function() return iolua.job(options("4m", "4m")) end)
-  iolua.sleep("50ms")
+  iolua.sleep("1ms")                    -- both run
   local r, message, errno = iolua.job(options("2m", "4m"))
   t.equal(r, nil)
   t.equal(errno, EBUSY)

@@ -128,7 +128,7 @@ t.case("spew: the same number and size of operations as spew's own", function()
   end)
 end)
 
-t.case("hdparm: blocks of 2 MiB from the start, in its words", function()
+t.timed("hdparm: blocks of 2 MiB from the start, in its words", function()
   local file = make("disk", 8 << 20)
   local r = assert(workload.hdparm { target = file, runtime = "5s", settle = 0 })
   t.equal(r[file].disk.bytes, 8 << 20)
