@@ -252,6 +252,35 @@ static void the_largest_ring_opens(void)
     CHECK_INT(ring_close(r, CLOCK_SECOND), 0);
 }
 
+/* Four entries and sixteen in flight: four at a time are pushed, the seventeenth is refused. */
+static void more_may_be_in_flight_than_are_pushed_at_once(void)
+{
+    struct ring_options o = { .entries = 4, .sq_cpu = -1, .flight = 16 };
+    struct io_req q = { .kind = IO_NOP, .fd = -1 };
+    unsigned seen = 0;
+    struct ring *r;
+
+    if (ring_open(&r, &o) < 0)
+        SKIP("no io_uring");
+    for (unsigned i = 0; i < 16; i++) {
+        CHECK_INT(ring_full(r), i > 0 && i % 4 == 0);
+        if (ring_full(r))
+            CHECK_INT(ring_enter(r, 0, 0), 0);
+        CHECK_INT(ring_push(r, &q, i), 0);
+    }
+    CHECK_INT(ring_push(r, &q, 16), -EBUSY);
+    CHECK_INT(ring_submit(r, 16, CLOCK_SECOND), 0);
+    CHECK_INT(ring_ready(r), 16);
+    for (unsigned i = 0; i < 16; i++)
+        seen |= 1u << ring_at(r, i).tag;
+    CHECK_INT(seen, 0xffff);
+    ring_consume(r, 16);
+    CHECK_INT(ring_push(r, &q, 16), 0);
+    CHECK_INT(ring_close(r, CLOCK_SECOND), 0);
+    o.flight = 2;
+    CHECK_INT(ring_open(&r, &o), -EINVAL);
+}
+
 int main(void)
 {
     static const struct engine *const engines[] = { &ring_engine, &threads_engine, &sync_engine };
@@ -272,6 +301,7 @@ int main(void)
     CASE(queue_sizes_out_of_range_are_refused);
     CASE(the_ring_knows_its_opcodes);
     CASE(the_largest_ring_opens);
+    CASE(more_may_be_in_flight_than_are_pushed_at_once);
     close(fd);
     return DONE();
 }
