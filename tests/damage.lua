@@ -5,7 +5,7 @@ local iolua = require "iolua"
 
 local damage = {}
 
-local BS, BLOCKS, SEED = 4096, 64, 7
+local BS, BLOCKS, SEED = 4096, 64, 77
 
 --- What has to be found, by offset.
 damage.EXPECTED = {

@@ -49,4 +49,49 @@ for _, case in ipairs(TARGETS) do
   end
 end
 
+-- A stripe of 4 KiB over two simulated disks; the second, which has every second block, does harm
+-- to its third write (block 5 of the volume) or to its eleventh (the same, the second time).
+local function harmed(corruption, ios)
+  local function disk(name, corruptions)
+    return iolua.sim.device { name = name, size = "32k", data = true, service = "exp:100us",
+      corruptions = corruptions }
+  end
+  local v <close> = assert(iolua.volume.stripe { members = { disk("a"), disk("b", { corruption }) },
+    chunk = 4096 })
+  local function job(rw, more)
+    local o = { target = v, rw = rw, bs = 4096, iodepth = 2, verify = true, seed = 7,
+      continue_on_error = true }
+    for key, value in pairs(more or {}) do o[key] = value end
+    return assert(iolua.job(o)).verify.damage
+  end
+  return job("write", { number_ios = ios }), job("read")
+end
+
+local AT = 5 * 4096
+
+for _, case in ipairs {
+  { { write = 3, kind = "flip", byte = 1000 }, 16, "flip", AT + 1000 },
+  { { write = 3, kind = "torn", byte = 1024 }, 16, "torn", AT + 1024 },
+  { { write = 3, kind = "lost" }, 16, "lost", AT },
+  { { write = 11, kind = "lost" }, 32, "stale", AT },
+} do
+  t.case("a simulated leg's damage has the volume's offset: " .. case[3], function()
+    local list = harmed(case[1], case[2])
+    t.equal(#list, 1)
+    t.equal(list[1].kind, case[3])
+    t.equal(list[1].offset, case[4])
+  end)
+end
+
+t.case("a simulated leg's damage has the volume's offset: misplaced", function()
+  local list, later = harmed({ write = 3, kind = "misplaced", byte = 16384 }, 8)
+  t.equal(#list, 1)
+  t.equal(list[1].kind, "lost")
+  t.equal(list[1].offset, AT)
+  t.equal(#later, 1)
+  t.equal(later[1].kind, "misplaced")
+  t.equal(later[1].offset, 13 * 4096)
+  t.equal(later[1].found, AT)
+end)
+
 t.done()

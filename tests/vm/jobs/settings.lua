@@ -1,7 +1,7 @@
 -- kill -9 while everything that can be set is set: queue, interrupt, cgroup, huge and dirty
 -- pages. The next start puts all of it back.
 -- when: short
--- timeout: 240
+-- timeout: 360
 -- qemu: -blockdev driver=null-co,node-name=f0,size=268435456,read-zeroes=on
 -- qemu: -device virtio-blk-pci,drive=f0,num-queues=2,vectors=2
 local t = require "check"
@@ -84,7 +84,7 @@ t.case(("kill -9 at %d random moments"):format(KILLS), function()
     local pid = pipe:read("n")
     run(("sleep %.3f; kill -KILL %d"):format(math.random() * 0.7, pid))
     pipe:close()
-    if state() ~= before then changed = changed + 1 end
+    if changed < 5 and state() ~= before then changed = changed + 1 end     -- slow
     run(IOLUA .. " -e 'local x = 1'")
     t.equal(state(), before)
   end
