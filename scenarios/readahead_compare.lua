@@ -34,7 +34,7 @@ local opt = iolua.options {
   size = { type = "size", default = "8m", help = "of each" },
   folder = { type = "path", help = "where they are; default: the first of those on a disk" },
   chunk = { type = "size", default = "64k", help = "of the stripe over them" },
-  bandwidth = { type = "string", default = "80MB/s", help = "of each, where it can be limited" },
+  bandwidth = { type = "string", default = "40MB/s", help = "of each, where it can be limited" },
   operations = { type = "integer", default = 60, min = 4, help = "random ones in each run" },
   replicates = { type = "integer", default = 2, min = 1, help = "runs of each case" },
   seed = { type = "integer", default = 1, min = 0, help = "of the order and the places" },
