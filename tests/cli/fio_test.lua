@@ -110,6 +110,27 @@ t.case("several files of one job, each block in turn", function()
   t.equal(t.run("stat -c %s " .. dir .. "/m1 " .. dir .. "/m2"), "32768\n32768\n")
 end)
 
+t.case("a ramp is not in what is told: the window is the runtime", function()
+  local path_of = write("r.fio", ("[a]\ndirectory=%s\nrw=read\nsize=64k\ntime_based\nruntime=200ms\n"
+    .. "ramp_time=100ms\n"):format(dir))
+  local out, status = iolua("--json", path_of)
+  t.equal(status, 0, out)
+  t.equal(require("dkjson").decode(out).jobs[1].read.runtime, 200)
+end)
+
+t.case("what was read back of a verified job is told beside it", function()
+  local verified = write("v.fio", ("[v]\ndirectory=%s\nrw=randwrite\nsize=256k\nverify=crc32c\n"
+    .. "[b]\nstonewall\nfilename=%s/v.0.0\nrw=randtrim\nsize=256k\n"):format(dir, dir))
+  local out, status = iolua(verified)
+  t.equal(status, 0, out)
+  t.contains(out, "iolua's stamps and sums")
+  t.ok(out:find("v +1 +write +64 "), out)
+  t.ok(out:find("v +1 +verify +64 "), out)
+  t.ok(out:find("b +1 +trim +64 "), out)
+  -- The trimmed file reads as zeros.
+  t.equal(t.run(("tr -d '\\0' < %s/v.0.0 | wc -c"):format(dir)), "0\n")
+end)
+
 t.case("usage", function()
   t.equal(select(2, iolua()), 2)
   t.equal(select(2, iolua("--nonsense", path)), 2)
