@@ -60,7 +60,7 @@ for d in *; do
 done
 grep -s . /dev/null /proc/irq/*/smp_affinity_list
 ls /tmp
-ls /var/tmp | grep iolua
+ls /var/tmp | grep -x 'iolua-......'
 true
 ]]
 
