@@ -251,17 +251,19 @@ static void take(lua_State *L, struct lloop *p)
         complete(L, p, d);
 }
 
-/* How long a wait may last: to the first deadline, 100 ms, or not at all. */
+/* How long a wait may last: to the first deadline, 100 ms, or not at all. While the deadline is
+ * far away the clock is not read: what fibers did since the last reading does not matter then. */
 static uint64_t wait_time(struct lloop *p, uint64_t until)
 {
     uint32_t first = lslot_first(&p->slots);
-    uint64_t now, end = until;
+    uint64_t now = p->now, end = until;
 
     if (until == 0 || p->caller_ready || (p->ready.head && !p->quiet))
         return 0;
-    now = clock_now();
     if (first && lloop_slot(p, first)->deadline < end)
         end = lloop_slot(p, first)->deadline;
+    if (end < now + 3 * ENGINE_WAIT_NS)
+        now = clock_now();
     if (end <= now)
         return 0;
     return end - now < ENGINE_WAIT_NS ? end - now : ENGINE_WAIT_NS;
@@ -295,8 +297,7 @@ bool lloop_round(lua_State *L, struct lloop *p, uint64_t until)
     if (!hopeful(p))
         return false;
     lengine_submit(p, wait_time(p, until));
-    if (p->latency || lslot_first(&p->slots))
-        p->now = clock_now();           /* the one reading of this round */
+    p->now = clock_now();               /* the one reading of this round */
     notice_signal(p);
     lloop_credit(p);
     take(L, p);
@@ -317,6 +318,7 @@ static void deadlock(struct lloop *p, uint32_t i)
 void lloop_drive(lua_State *L, struct lloop *p, uint32_t i)
 {
     p->depth++;
+    p->now = clock_now();
     while (lloop_slot(p, i)->state != SLOT_READY && !p->leaving) {
         bool more = lloop_round(L, p, UINT64_MAX);
 
@@ -331,6 +333,7 @@ void lloop_drive(lua_State *L, struct lloop *p, uint32_t i)
 void lloop_drive_main(lua_State *L, struct lloop *p)
 {
     p->depth++;
+    p->now = clock_now();
     while (p->main && !p->leaving && !(p->host && p->host->leave))
         if (!lloop_round(L, p, UINT64_MAX) && p->main)
             deadlock(p, p->main);

@@ -63,8 +63,7 @@ struct lloop {
     struct lhost *host;         /* or NULL */
     struct lend_memory *kept;   /* of the request whose finish runs */
     struct hist *latency;       /* of reads and writes, or NULL */
-    uint64_t now;               /* when this round took completions, ns; kept while there is
-                                 * latency or a deadline */
+    uint64_t now;               /* when this round took completions, ns */
     struct lloop_collector collector;
     char why[160];              /* why there is no ring */
 };
