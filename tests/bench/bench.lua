@@ -1,5 +1,8 @@
 -- Rates of iolua and its peers on the targets that tell engines apart: make bench.
 --
+-- CPU time an operation is beside it where the program tells: on a machine that does other things
+-- it still compares.
+--
 -- Programs of one target alternate (A B C C B A ...) on CPU 0; ratios are of paired rounds, so
 -- that what else the machine does hits both sides. A target whose spread is over 10 % is run
 -- again, twice at most. Environment: ROUNDS (5), SECONDS (2), ONLY (a target), T_IO_URING (path
@@ -37,7 +40,9 @@ local function fio_iops(text)
   local fields = {}
   for field in (text:match("3;[^\n]*") or ""):gmatch("([^;]*);?") do fields[#fields + 1] = field end
   local read, write = tonumber(fields[8]), tonumber(fields[49])
-  return read and write and read + write
+  local user, system = (fields[88] or ""):match("[%d.]+"), (fields[89] or ""):match("[%d.]+")
+  if not read or not write then return nil end
+  return read + write, user and system and (user + system) * 1e7 / (read + write)
 end
 
 -- A line a second, the first of which is a start.
@@ -50,7 +55,9 @@ local function t_iops(text)
   return n > 0 and sum / n or nil
 end
 
-local function own_iops(text) return tonumber(text:match("IOPS (%d+)")) end
+local function own_iops(text)
+  return tonumber(text:match("IOPS (%d+)")), tonumber(text:match("CPU ([%d.]+)"))
+end
 
 local function own(script, what, form)
   return { command = ("%s tests/bench/%s.lua %s %d %s %s"):format(IOLUA, script, what, SECONDS, FILE,
@@ -93,12 +100,13 @@ local function spread(list)
 end
 
 local function measure(rows)
-  for _, row in ipairs(rows) do row.values = {} end
+  for _, row in ipairs(rows) do row.values, row.cpu = {}, {} end
   for round = 1, ROUNDS do
     for i = 1, #rows do
       local row = rows[round % 2 == 1 and i or #rows + 1 - i]
       local text = capture("taskset -c 0 " .. row.program.command)
-      row.values[round] = assert(row.program.parse(text), row.program.command .. "\n" .. text)
+      row.values[round], row.cpu[round] = row.program.parse(text)
+      assert(row.values[round], row.program.command .. "\n" .. text)
     end
   end
 end
@@ -112,10 +120,14 @@ end
 
 local function report(target, rows)
   print(("\n%s"):format(target))
-  print(("%-28s %12s %8s %8s   %s"):format("program", "IOPS", "ns each", "spread", "C job / this"))
+  print(("%-28s %12s %8s %8s %8s   %-20s %s"):format("program", "IOPS", "ns each", "spread",
+    "CPU ns", "C job / this", "by CPU time"))
   for _, row in ipairs(rows) do
-    print(("%-28s %12.0f %8.1f %7.1f%%   %s"):format(row.name, median(row.values),
-      1e9 / median(row.values), 100 * spread(row.values), ratio(rows[1].values, row.values)))
+    local cpu = #row.cpu == ROUNDS
+    print(("%-28s %12.0f %8.1f %7.1f%% %8s   %-20s %s"):format(row.name, median(row.values),
+      1e9 / median(row.values), 100 * spread(row.values),
+      cpu and ("%.1f"):format(median(row.cpu)) or "-", ratio(rows[1].values, row.values),
+      cpu and ratio(row.cpu, rows[1].cpu) or "-"))
   end
 end
 

@@ -12,4 +12,4 @@ load.bs, load.iodepth, load.batch = "4k", 128, 64
 load.runtime, load.ramp_time = seconds .. "s", "200ms"
 load.next = function() return true end
 local r = assert(iolua.job(load))
-print(("IOPS %d"):format((r.read or r.write).iops // 1))
+print(("IOPS %d CPU %.1f"):format((r.read or r.write).iops // 1, r.cpu.ns_per_io))

@@ -33,4 +33,4 @@ for key, value in pairs(OPTIONS[arg[5] or "plain"]) do load[key] = value end
 if arg[5] == "rate" or arg[5] == "qd1" then load.batch = nil end
 local r = assert(iolua.job(load))
 local side = r.read or r.write
-print(("IOPS %d"):format(side.iops // 1))
+print(("IOPS %d CPU %.1f"):format(side.iops // 1, r.cpu.ns_per_io))
