@@ -232,11 +232,13 @@ local function undo_records(j, records)
   return report
 end
 
-local function of_kinds(records, kinds)
+local function of_kinds(records, kinds, within)
   if not kinds then return records end
   local chosen = {}
   for _, record in ipairs(records) do
-    if kinds[record.kind] then chosen[#chosen + 1] = record end
+    if kinds[record.kind] and (not within or record.target:find(within, 1, true)) then
+      chosen[#chosen + 1] = record
+    end
   end
   return chosen
 end
@@ -244,11 +246,12 @@ end
 --- Undo what this run changed: all of it, or the records of some kinds. What fails is in the
 --- report, stays in the journal, and ends the run with status 4.
 ---@param kinds? { [string]: boolean }
+---@param within? string  with kinds: only targets that contain this text
 ---@return { restored: integer, gone: integer, notes: string[], problems: string[] } report
-function journal.restore(kinds)
+function journal.restore(kinds, within)
   local j = own
   if not j then return new_report() end
-  local report = undo_records(j, of_kinds(j:records(), kinds))
+  local report = undo_records(j, of_kinds(j:records(), kinds, within))
   if not kinds or #j:records() == 0 then
     own = nil
     j:close()

@@ -49,6 +49,26 @@ t.case("loop devices go with their last user", function()
   t.equal((t.run("cat /sys/block/" .. name .. "/loop/backing_file 2>/dev/null")), "")
 end)
 
+t.case("settings of a loop device are back before it is let go", function()
+  local disks = assert(scratch.disks { count = 1, size = "1m" })
+  if disks.kind ~= "loop" then
+    disks:close()
+    t.skip(disks.notes[1] or "no loop devices here")
+  end
+  local path = disks[1]
+  local found = assert(iolua.settings.get(path)).read_ahead_kb
+  assert(iolua.settings.set(path, { read_ahead_kb = found + 1024 }))
+  local target = require("iolua.settings.queue").path(require("iolua.core").blk.find(path),
+    "read_ahead_kb")
+  local journal = require "iolua.journal"
+  t.ok(journal.find(target), "recorded")
+  local guard <close> = assert(iolua.open(path))        -- nobody else can have it yet
+  disks:close()
+  t.equal(journal.find(target), nil)
+  t.equal(assert(iolua.settings.get(path)).read_ahead_kb, found)
+  guard:close()
+end)
+
 t.case("zram disks are taken back, also from a run that was killed", function()
   local disks, message = scratch.disks { count = 2, size = "4m", kind = "zram" }
   if not disks then t.skip(message) end

@@ -30,9 +30,19 @@ local disks = {}
 disks.__index = disks
 disks.__name = "iolua.scratchdisks"
 
+-- What was set on a loop device goes back while it is ours: once it is let go, others take it.
+local function restore_settings(loops)
+  local journal = package.loaded["iolua.journal"]
+  for _, loop in ipairs(journal and loops or {}) do
+    local name = loop:path():match("[^/]+$")
+    journal.restore({ attr = true, tunable = true }, "/block/" .. name .. "/queue/")
+  end
+end
+
 --- Give all back. Closing twice is allowed.
 function disks:close()
   for _, held in ipairs(self.limits) do throttle.release(held) end
+  restore_settings(self.loops)
   for _, loop in ipairs(self.loops) do loop:close() end
   local ok, message, errno = true, nil, nil
   for _, disk in ipairs(self.zrams) do
