@@ -90,23 +90,31 @@ local function as_it_was(record)
   return attr.read(record.target) == record.old
 end
 
+-- A scheduler's own values are there again once the scheduler is: records are added with the
+-- scheduler last, so that it is put back first. And a disk of ours may have gone since it was
+-- looked at, undone before what was set on it.
+local function gone(record)
+  local _, _, errno = attr.read(record.target)
+  return errno == ENOENT or errno == ENODEV
+end
+
+local function undo(record)
+  if gone(record) then return true end
+  return put_back(record)
+end
+
+local function check(record) return gone(record) or as_it_was(record) end
+
 attr.undo.attr = {
   look = function(record) return look(record, "gone") end,
-  undo = put_back,
-  check = as_it_was,
+  undo = undo,
+  check = check,
 }
-
--- A scheduler's own values are there again once the scheduler is: records are added with the
--- scheduler last, so that it is put back first.
-local function tunable_gone(record)
-  local _, _, errno = attr.read(record.target)
-  return errno == ENOENT
-end
 
 attr.undo.tunable = {
   look = function(record) return look(record, "ours") end,
-  undo = function(record) return tunable_gone(record) or put_back(record) end,
-  check = function(record) return tunable_gone(record) or as_it_was(record) end,
+  undo = undo,
+  check = check,
 }
 
 return attr

@@ -293,4 +293,24 @@ t.case("a file that lies on no device is told", function()
 end)
 
 os.remove(scratch)
+t.case("what was set on a disk of ours that goes first is no problem", function()
+  local journal = require "iolua.journal"
+  local path = os.tmpname()
+  do
+    local f <close> = assert(io.open(path, "w"))
+    f:write("128")
+  end
+  package.preload["a disk that goes"] = function()
+    return { undo = { going = { look = function() return "ours" end,
+      undo = function() return os.remove(path) end } } }
+  end
+  journal.register("going", "a disk that goes")
+  local id = assert(journal.add { { kind = "attr", target = path, old = "4096" } })
+  journal.note { { id = id, now = "128" } }
+  assert(journal.add { { kind = "going", target = path .. " itself", old = "" } })
+  local report = journal.restore()
+  t.equal(#report.problems, 0, report.problems[1])
+  t.equal(io.open(path), nil)
+end)
+
 t.done()
