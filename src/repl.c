@@ -261,11 +261,11 @@ static bool start_over(struct repl *r)
     if (r->edit)
         fputc('\n', stdout);
     r->more = r->broken = false;
-    ask(r, "reset", "", 0, 0);
     if (!go_on)
         return false;
+    interrupt_rearm();          /* before anything is called: it would be interrupted */
+    ask(r, "reset", "", 0, 0);
     el_reset(r->edit);
-    interrupt_rearm();
     return true;
 }
 

@@ -16,7 +16,11 @@ local PARTS = {
   -- Files, buffers and what was measured.
   open = "iolua.open",
   buffer = "iolua.buffer",
+  -- A histogram of latencies: h = iolua.hist(); h:record(ns), h:percentile(99), h:merge(other),
+  -- h:count(), h:min(), h:max(), h:mean(), h:stddev(), h:buckets(). At the prompt, `h` draws it.
   hist = { "iolua.core", "hist", "new" },
+  -- now() gives ns of the monotonic clock, also where a described machine has a clock of its own.
+  now = { "iolua.core", "clock", "now" },
   fs = "iolua.fs",
   device = "iolua.device",
   devices = { "iolua.device", "list" },
@@ -33,6 +37,7 @@ local PARTS = {
   job = "iolua.job",
   run = "iolua.run",
   sim = "iolua.sim",
+  -- array(n) gives n integers, 0 at first, that hooks of all workers share: a[i], a:add(i, n), #a.
   array = { "iolua.core", "array", "new" },
   workload = "iolua.workload",
   program = "iolua.program",

@@ -6,11 +6,14 @@ local show = require "iolua.show"
 
 local repl = {}
 
+local PASS = "return (function(...) return ... end)(%s\n)"
+
 -- Compile a text: an expression first, then a statement. `=e` is `return e`.
 local function compile(text)
   text = text:gsub("^%s*=", "return ", 1)
   local fn = load("return " .. text, "=stdin", "t")
-  if fn then return fn end
+  -- As no tail call: an error of what is called names this line.
+  if fn then return load(PASS:format(text), "=stdin", "t") or fn end
   return load(text, "=stdin", "t")
 end
 
@@ -172,13 +175,27 @@ local function lines_of(path)
   return lines
 end
 
+-- The comment above `name = ` in the file of a module: for fields that are C functions.
+local function about_field(module, value)
+  local path = package.searchpath(module, package.path)
+  local lines = path and lines_of(path)
+  local loaded = package.loaded[module]
+  for key, field in pairs(type(loaded) == "table" and loaded or {}) do
+    if lines and rawequal(field, value) and type(key) == "string" then
+      for n, line in ipairs(lines) do
+        if line:find("^%s*" .. key .. " = ") then return comment_above(lines, n) end
+      end
+    end
+  end
+end
+
 -- The comment above the Lua function, from its source.
 local function about_function(fn)
   local info = debug.getinfo(fn, "S")
   local lines = info.source:sub(1, 1) == "@" and lines_of(info.source:sub(2))
   local text = lines and comment_above(lines, info.linedefined)
   if text then return text end
-  if info.what == "C" then return "a function in C" end
+  if info.what == "C" then return about_field("iolua", fn) or "a function in C" end
   return ("a function of %s:%d"):format(info.short_src, info.linedefined)
 end
 
@@ -190,19 +207,6 @@ local function about_module(name)
   local last = 1
   while lines[last + 1] and lines[last + 1]:find("^%-%-") do last = last + 1 end
   return comment_above(lines, last + 1)
-end
-
--- The comment above `name = ` in the file of a module: for fields that are C functions.
-local function about_field(module, value)
-  local path = package.searchpath(module, package.path)
-  local lines = path and lines_of(path)
-  for key, field in pairs(package.loaded[module] or {}) do
-    if lines and rawequal(field, value) and type(key) == "string" then
-      for n, line in ipairs(lines) do
-        if line:find("^%s*" .. key .. " = ") then return comment_above(lines, n) end
-      end
-    end
-  end
 end
 
 local function module_of(value)

@@ -192,7 +192,8 @@ local function list(entry, value)
   end
   for key in pairs(value) do
     if not result[key] and result[key] == nil then
-      return nil, ("%s is a key of what must be a list"):format(shown(key))
+      return nil, ("%s is a key of what must be a list%s"):format(shown(key), #value == 0 and
+        type(key) == "string" and ("; one item alone is { { %s = ... } }"):format(key) or "")
     end
   end
   return result

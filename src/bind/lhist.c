@@ -173,6 +173,7 @@ static int lhist_tostring(lua_State *L)
 {
     const struct hist *h = lhist_check(L, 1);
     double mean = 0;
+    char text[32];
 
     if (!hist_mean(&mean, h)) {
         lua_pushliteral(L, "hist: empty");
@@ -181,7 +182,8 @@ static int lhist_tostring(lua_State *L)
     bind_pushu64(L, h->count);
     bind_pushu64(L, h->min);
     bind_pushu64(L, h->max);                    /* ... count min max */
-    lua_pushfstring(L, "hist: %s values, mean %f ns, %s..%s ns", lua_tostring(L, -3), mean,
+    snprintf(text, sizeof text, "%.1f", mean);
+    lua_pushfstring(L, "hist: %s values, mean %s ns, %s..%s ns", lua_tostring(L, -3), text,
                     lua_tostring(L, -2), lua_tostring(L, -1));
     return 1;
 }

@@ -46,6 +46,11 @@ answers("help gives an overview", "help()", "doctor() says what works here")
 answers("help tells what a part is", "help 'units'", "Sizes and durations")
 answers("help tells what a function does", "help(iolua.fs.list)", "What is in a folder")
 answers("help finds functions in C", "help(iolua.spawn)", "Run a function in a fiber")
+answers("help on a function in C", "help(iolua.hist)", "A histogram of latencies")
+answers("help on a method in C", "help(iolua.buffer(1).fill)", "a function in C")
+answers("an error of an expression names the line typed", "iolua.job { traget = 1 }",
+  'iolua: stdin:1: job: unknown option "traget"; did you mean "target"')
+answers("an expression with a comment behind", "'a' .. 'b' -- c", '\n"ab"')
 answers("help lists the methods of a value", "help(iolua.buffer(1))", "string")
 answers("a userdata is shown as what it is", "iolua.buffer(4096)", "buffer (4096 bytes)")
 answers("an open file is shown with its path", "iolua.open('/dev/null')", "file (/dev/null)")
@@ -151,8 +156,9 @@ t.case("^C at the prompt gives the typed line up", function()
   t.equal(status, 0)
 end)
 
-t.case("^C in an unfinished chunk begins anew", function()
-  local _, status = talk { "expect > ", "send do\\r", "expect >> ", "send \\x03", "expect > ",
+t.case("^C in an unfinished chunk begins anew, also after a line that ran", function()
+  local _, status = talk { "expect > ", "send 3 + 4\\r", "expect \n7", "expect > ",
+    "send do\\r", "expect >> ", "send \\x03", "expect > ",
     "send 40 + 2\\r", "expect \n42", "leave ^D" }
   t.equal(status, 0)
 end)

@@ -95,6 +95,7 @@ end)
 
 t.case("tostring sums it up", function()
   t.equal(tostring(filled(10, 20)), "hist: 2 values, mean 15.0 ns, 10..20 ns")
+  t.equal(tostring(filled(10, 10, 11)), "hist: 3 values, mean 10.3 ns, 10..11 ns")
 end)
 
 t.done()

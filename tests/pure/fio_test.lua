@@ -187,6 +187,14 @@ t.case("what iolua.job does not know is refused, not dropped", function()
   t.equal(plan.sentence(refused[1]), "job a: thinktime: not supported")
 end)
 
+t.case("a slip of the pen is told, a longer name of fio's own is none", function()
+  local _, refused = jobs("[a]\niodepht=3\nthinktime_spin=5\nzonemode=zbd\n", { path = "x.fio" })
+  local said = {}
+  for i, r in ipairs(refused) do said[i] = plan.sentence(r) end
+  t.same(said, { "x.fio:2: iodepht=3: not supported; did you mean iodepth?",
+    "x.fio:3: thinktime_spin=5: not supported", "x.fio:4: zonemode=zbd: not supported" })
+end)
+
 t.case("verify: a sum of each block where a job writes; it says what differs", function()
   local o, refused, job = one "rw=randwrite\nverify=crc32c\ndo_verify=0"
   t.same({ o.verify, o.do_verify, #refused }, { true, false, 0 })

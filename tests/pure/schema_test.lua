@@ -71,6 +71,8 @@ for name, case in pairs {
     "targets: item 2: 2 is not a path" },
   ["a key in a list"] = { { rw = "read", targets = { "/a", x = "/b" } },
     '"x" is a key of what must be a list' },
+  ["an item that is no list"] = { { rw = "read", targets = { at = 1 } },
+    '"at" is a key of what must be a list; one item alone is { { at = ... } }' },
   ["a hole in a list"] = { { rw = "read", targets = { [1] = "/a", [7] = "/b" } },
     "7 is a key" },
   ["a nested key"] = { { rw = "read", mem = { nod = 1 } },

@@ -1,4 +1,5 @@
 --- From the sections of a job file to what is run: jobs, their copies, files, and who waits.
+local nearest = require "iolua.nearest"
 local options = require "iolua.fio.options"
 
 local plan = {}
@@ -16,13 +17,23 @@ local function find_base(job, list)
   end
 end
 
+-- What a mistyped option was to be. fio has longer and shorter names of its own kind (thinktime,
+-- thinktime_spin), so only what has about the same length is a slip.
+local function slip(key)
+  local near = nearest.find(key, nearest.keys(options.SUPPORTED))
+  if not near or #near < 5 or math.abs(#near - #key) > 1 then return "" end
+  return ("; did you mean %s?"):format(near)
+end
+
 -- Options into the job; those that cannot be had into `refused`.
 local function translate(job, list, refused)
   find_base(job, list)
   for _, option in ipairs(list) do
     local run = options.SUPPORTED[option.key]
     local why = run and run(job, option.value, option)
-    if not run and not options.IGNORED[option.key] then why = "not supported" end
+    if not run and not options.IGNORED[option.key] then
+      why = "not supported" .. slip(option.key)
+    end
     if why then
       refused[#refused + 1] = { job = job.name, key = option.key, value = option.value,
         line = option.line, path = option.path, why = why }

@@ -36,7 +36,7 @@ function summary.remarks(result)
   local lines = {}
   local failed, void = result:lost()
   if failed > 0 then lines[#lines + 1] = ("%d of %d runs failed"):format(failed, #result.rows) end
-  if void > 0 then lines[#lines + 1] = ("%d of %d runs are void"):format(void, #result.rows) end
+  if void > 0 then lines[#lines + 1] = ("%d of %d runs void"):format(void, #result.rows) end
   if result.interrupted then
     lines[#lines + 1] = ("%s after %d of %d runs"):format(result.interrupted, #result.rows,
       result.planned)
