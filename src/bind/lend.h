@@ -22,13 +22,16 @@ struct lbuf {                   /* userdata of class "iolua.buf" */
     struct buf *buf;            /* NULL once closed */
 };
 
+struct lloop;
+
 struct lfile {                  /* userdata of class "iolua.file" */
     uint64_t mark;
     struct file *file;          /* NULL once closed */
+    struct lloop *loop;         /* of its state, once something has waited */
 };
 
 #define LEND_BUF_CLOSED  (struct lbuf){ LEND_BUF_MARK, NULL }
-#define LEND_FILE_CLOSED (struct lfile){ LEND_FILE_MARK, NULL }
+#define LEND_FILE_CLOSED (struct lfile){ LEND_FILE_MARK, NULL, NULL }
 
 static inline void lend_buf(struct buf *b)
 {

@@ -130,11 +130,21 @@ static __attribute__((noinline)) int plain(lua_State *L, struct lwait_req r, lua
     return lwait_request(L, loop_of(L), &r, w);
 }
 
+/* The loop: quicker from the file than from the function. */
+static inline struct lloop *loop_for(lua_State *L, struct lfile *file)
+{
+    if (__builtin_expect(file && file->loop, 1))
+        return file->loop;
+    if (file)
+        file->loop = loop_of(L);
+    return loop_of(L);
+}
+
 static inline int transfer(lua_State *L, int kind, const struct lwait *w)
 {
-    struct lloop *p = loop_of(L);
+    struct lfile *file = lquick_file(L, 1);
+    struct lloop *p = loop_for(L, file);
     uint32_t i;
-    const struct lfile *file = lquick_file(L, 1);
     const struct lbuf *buf = lquick_buf(L, 2);
     struct file *f = __builtin_expect(file && file->file, 1) ? file->file : lfile_check(L, 1);
     struct buf *b = __builtin_expect(buf && buf->buf, 1) ? buf->buf : lbuf_check(L, 2);
