@@ -37,7 +37,7 @@ local opt = iolua.options {
   bandwidth = { type = "string", default = "40MB/s", help = "of each, where it can be limited" },
   operations = { type = "integer", default = 60, min = 4, help = "random ones in each run" },
   replicates = { type = "integer", min = 1,
-    help = "runs of each case; default: 2, and 1 in what is still to do after 45 s" },
+    help = "runs of each case; default: 2, and 1 where that would take long" },
   seed = { type = "integer", default = 1, min = 0, help = "of the order and the places" },
   smallest = { type = "string", default = "2%", help = "smallest difference that is of interest" },
   experiment = true,
@@ -65,7 +65,7 @@ for i, text in ipairs(opt.values) do
   end
 end
 
-local PATIENCE_NS, clock = 45000000000, require("iolua.core").clock
+local PATIENCE_NS, clock = 50000000000, require("iolua.core").clock
 local begin, asked = clock.now(), opt.replicates
 opt.replicates = asked or 2
 
@@ -125,12 +125,16 @@ function ctx.bound()
   return bound
 end
 
+local function once(name)
+  lack("%s: one run of each case, as this machine is slow; --replicates asks for more", name)
+end
+
 -- A view's own experiment, in the same number of blocks.
 function ctx.experiment(name, e)
   e.name, e.replicates, e.seed = "readahead-" .. name, opt.replicates, opt.seed
-  if not asked and clock.now() - begin > PATIENCE_NS then
+  if not asked and clock.now() - begin > PATIENCE_NS and e.replicates > 1 then
     e.replicates = 1
-    lack("%s: one run of each case, as this machine is slow; --replicates asks for more", name)
+    once(name)
   end
   e.quiet, e.plan, e.run_time = opt.quiet, opt.plan, e.run_time or "300ms"
   e.save = opt.save and opt.save .. "-" .. name
@@ -145,6 +149,16 @@ local function view(name, lines, run, ...)
   if not opt.plan then told[name] = lines(ctx, result, more) end
 end
 
+-- Two runs of each case, or one where they would not end in a minute.
+local function patience()
+  if asked or opt.plan or opt.resume or opt.save or not wanted.values then return end
+  local runs = 2 * #ctx.names * #opt.patterns * (#opt.values + 3)
+  if values.pilot(ctx) * runs < PATIENCE_NS then return end
+  opt.replicates = 1
+  once("values")
+end
+
+patience()
 local result = wanted.values and values.run(ctx)
 local legs, thrash = require "readahead.legs", require "readahead.thrash"
 local copies = require "readahead.copies"

@@ -66,6 +66,18 @@ function values.gate(row)
   return v.unchanged == false and "the read-ahead was changed meanwhile" or nil
 end
 
+--- About how long a run takes here, ns: three runs of the first layer, as found.
+function values.pilot(ctx)
+  local layer, clock = ctx.layers[ctx.names[1]], require("iolua.core").clock
+  local begin = clock.now()
+  iolua.experiment { name = "readahead-pilot", duplicate = false, quiet = true, seed = 1,
+    factors = { pattern = { "sequential", "streams", "random" } },
+    setup = function() return values.setup(ctx, layer, layer.found, "found") end,
+    measure = function(case, c, run) return values.measure(c, patterns[case.pattern].run, run) end,
+  }
+  return (clock.now() - begin) // 3
+end
+
 --- Run it.
 function values.run(ctx)
   local opt, levels = ctx.opt, levels_of(ctx.opt)
