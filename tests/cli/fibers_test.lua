@@ -39,4 +39,26 @@ t.case("copy copies, and refuses what exists", function()
   t.ok(lines("scenarios/copy.lua") < 30, "under 30 lines")
 end)
 
+-- A scratch file in place of the disk that the page names, and fewer rounds.
+t.case("the loads of docs/fibers.md run as they stand there", function()
+  local page, ran = assert(io.open("docs/fibers.md")), 0
+  for block in page:read("a"):gmatch("```lua\n(.-)```") do
+    local text, n = block:gsub('iolua.open%b()', 'iolua.scratch.file { size = "1m" }')
+    if n > 0 and text:find("iolua.spawn(", 1, true) then
+      local path = os.tmpname()
+      local file = assert(io.open(path, "w"))
+      text = text:gsub("local iolua = [^\n]*", ""):gsub("n = 1, 1000 do", "n = 1, 2 do")
+      file:write('local iolua = require "iolua"\n', text)
+      file:close()
+      local output, code = t.run(("%s %s"):format(iolua, path))
+      os.remove(path)
+      t.equal(output, "")
+      t.equal(code, 0)
+      ran = ran + 1
+    end
+  end
+  page:close()
+  t.ok(ran >= 2, "there are such blocks")
+end)
+
 t.done()
