@@ -53,6 +53,8 @@ static int lcollect_collect(lua_State *L)
     struct lloop *p = lua_touserdata(L, lua_upvalueindex(1));
     int mode = luaL_checkoption(L, 1, NULL, modes);
 
+    if (lua_gc(L, LUA_GCISRUNNING) < 0)         /* it would change nothing, and not say so */
+        return luaL_error(L, "collector: a finalizer cannot change who collects");
     p->collector = (struct lloop_collector){ .own = mode != 0, .stopped = mode == 2 };
     lua_gc(L, mode ? LUA_GCSTOP : LUA_GCRESTART);
     await(L, &p->collector);

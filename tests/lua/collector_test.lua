@@ -63,4 +63,13 @@ t.case("a mode that is none is refused", function()
   t.raises('mode nil', iolua.fiber.collector)
 end)
 
+t.case("a finalizer is told that it cannot change who collects", function()
+  local ok, message
+  setmetatable({}, { __gc = function() ok, message = pcall(iolua.fiber.collector, "stop") end })
+  collectgarbage()
+  t.equal(ok, false)
+  t.ok(message:find("collector: a finalizer cannot change who collects", 1, true), message)
+  t.equal(collectgarbage("isrunning"), true)
+end)
+
 t.done()
