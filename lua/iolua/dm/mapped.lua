@@ -4,6 +4,7 @@ local tables = require "iolua.dm.table"
 
 local EEXIST = 17
 local RETRY_NS = 2000000000     -- how long a removal waits for others to let go
+local LOOK_NS = 20000000        -- and how often it looks
 
 ---@class iolua.mapped
 ---@field name string
@@ -236,6 +237,17 @@ local function resume_if_suspended(v)
   return true
 end
 
+-- Remove it as soon as it is free. It may be held by a request of this process that its fiber has
+-- given up: only the loop sees that come back, so it goes round meanwhile.
+local function remove_when_free(v)
+  local deadline = core.clock.now() + RETRY_NS
+  repeat
+    local info = core.dm.info(v.name)
+    local held = info and info.open_count > 0
+  until not held or core.clock.now() >= deadline or not pcall(core.fiber.sleep, LOOK_NS)
+  return v:remove { retry_ns = math.max(LOOK_NS, deadline - core.clock.now()) }
+end
+
 --- Resume, wait for others to let go, remove. Only what this run made is removed; closing twice
 --- is allowed.
 ---@return boolean?
@@ -244,7 +256,7 @@ end
 function mapped:close()
   if not self.record then return true end
   local ok, message, errno = resume_if_suspended(self)
-  if ok then ok, message, errno = self:remove { retry_ns = RETRY_NS } end
+  if ok then ok, message, errno = remove_when_free(self) end
   if not ok and errno == 6 then         -- ENXIO: somebody else removed it
     forget(self)
     return true
