@@ -221,6 +221,18 @@ local function write_page(e, result)
   if not ok then fail(message) end
 end
 
+-- A folder that is not there is told before the runs, not after hours of them.
+local function check_folders(e)
+  for _, name in ipairs { "html", "csv", "json" } do
+    local path = e.options and e.options[name]
+    local above = type(path) == "string" and path:match("^(.*/)[^/]*$")
+    local folder, message
+    if above then folder, message = io.open(above) end
+    if message then fail(("--%s %s: %s"):format(name, path, message)) end
+    if folder then folder:close() end
+  end
+end
+
 --- Run an experiment. Misuse raises; what fails in a case does not.
 ---@param options table
 ---@return iolua.result
@@ -228,6 +240,7 @@ end
 function experiment.run(options)
   local e = prepared(options, 2)
   if e.plan then print_plan(e) end
+  check_folders(e)
   local result, begin = result_of(e), core.clock.now()
   local s, done = open_store(e, result)
   local bar <close> = progress.new(#e.runs, { quiet = e.quiet, estimate_ns = e.run_time })

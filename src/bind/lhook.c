@@ -141,9 +141,17 @@ static int set_up(lua_State *L)
     return FIXED;
 }
 
+/* With the traceback, where there is more to it than the call by C. */
 static int traced(lua_State *L)
 {
+    static const char bare[] = "\nstack traceback:\n\t[C]: in ?";
+    const char *text;
+    size_t len;
+
     luaL_traceback(L, L, luaL_tolstring(L, 1, NULL), 1);
+    text = lua_tolstring(L, -1, &len);
+    if (len >= sizeof bare && strcmp(text + len - (sizeof bare - 1), bare) == 0)
+        lua_pushlstring(L, text, len - (sizeof bare - 1));
     return 1;
 }
 

@@ -70,6 +70,15 @@ t.case("--json - is one document on standard output and nothing else", function(
   t.equal(document.comparisons[1].arms[2].verdict, "faster")
 end)
 
+t.case("a folder that is not there is told before the first run", function()
+  for _, format in ipairs { "html", "csv", "json" } do
+    local output, status = run(("made.lua --save kept-%s --%s none/page"):format(format, format))
+    t.equal(output, ("iolua: --%s none/page: none/: No such file or directory\n"):format(format))
+    t.equal(status, 1)
+    t.equal(select(2, run("-e 'assert(io.open[[kept-" .. format .. "]])'")), 1)
+  end
+end)
+
 t.case("--html writes one page with what the script compared, verdict first", function()
   local output, status = run("made.lua --html page.html --quiet")
   t.equal(status, 0, output)

@@ -237,6 +237,8 @@ t.case("choices outside of the job's bounds are refused", function()
   raises("bytes 8192 is not in 1 to 4096", function() return 0, 8192 end)
   raises("a job that only reads cannot do a write", function() return 0, nil, "write" end)
   raises("\"erase\" is not a kind of operation", function() return 0, nil, "erase" end)
+  local _, message = pcall(job, { next = function() return 0.5 end, rw = "randread", bs = "4k" })
+  t.ok(message:find("offset is a number, not an integer$"), message)
 end)
 
 t.case("on_complete alone leaves the load as it is", function()
