@@ -89,9 +89,19 @@ void lhook_read(lua_State *L, int arg, struct lhook **out, struct crew_spec *spe
     lua_pop(L, 1);
 }
 
+/* os.exit() in a worker would end the process past every closer: settings would stay changed. */
+static int no_exit(lua_State *L)
+{
+    return luaL_error(L, "os.exit: a hook cannot end the process; an error ends the job");
+}
+
 static void open_libraries(lua_State *L, const struct lhook *h)
 {
     luaL_openlibs(L);
+    lua_getglobal(L, LUA_OSLIBNAME);
+    lua_pushcfunction(L, no_exit);
+    lua_setfield(L, -2, "exit");
+    lua_pop(L, 1);
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
     lua_pushcfunction(L, luaopen_iolua_core);
     lua_setfield(L, -2, "iolua.core");

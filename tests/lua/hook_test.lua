@@ -212,6 +212,12 @@ t.case("an error in a function ends the job, with its place", function()
   t.raises("on_complete: ", job, { on_complete = function(x) return x.y.z end })
 end)
 
+t.case("os.exit in a hook ends the job, not the process with settings changed", function()
+  t.raises("os.exit: a hook cannot end the process", job, { next = function() os.exit(0) end })
+  t.raises("os.exit: a hook cannot end the process", job,
+    { on_complete = function() os.exit(0, true) end })
+end)
+
 t.case("one worker's error ends the others too", function()
   local from = os.time()
   t.raises("enough", iolua.job, { target = "/dev/zero", rw = "read", runtime = "1h", numjobs = 2,

@@ -21,14 +21,15 @@ function units.bytes(text, kb_base)
   return math.tointeger(tonumber(digits) * base ^ POWER[prefix])
 end
 
---- ns in "10", "10s", "500ms", "2m"; without a unit it counts `default_unit`s ("s" or "us").
+--- ns in "10", "10s", "500ms", "2m"; without a unit it counts `default_unit`s ("s" or "us"). Nil
+--- for anything else, and for more than an integer holds.
 ---@param text string
 ---@param default_unit? string
 ---@return integer?
 function units.ns(text, default_unit)
   local digits, unit = text:lower():match("^(%d+%.?%d*)(%a*)$")
   local scale = digits and NS[unit == "" and (default_unit or "s") or unit]
-  return scale and math.floor(tonumber(digits) * scale + 0.5) or nil
+  return scale and math.tointeger(math.floor(tonumber(digits) * scale + 0.5))
 end
 
 --- The parts of "a,b,c".
