@@ -49,6 +49,17 @@ local function counts(text)
   return list
 end
 
+t.case("a value that a job refuses is told with the job's name, without a traceback", function()
+  for _, line in ipairs { "iodepth=0", "number_ios=0", "rate=0", "fsync=9223372036854775807" } do
+    local file = write("refused.fio", ("[odd]\nfilename=%s/odd\nsize=64k\nrw=write\n"
+      .. "ioengine=libaio\n%s\n"):format(dir, line))
+    local out = iolua(file, "2>&1")
+    t.contains(out, "iolua fio: odd, copy 1: job: ")
+    t.equal(out:find("traceback", 1, true), nil)
+    t.run("rm -f " .. dir .. "/odd " .. file)
+  end
+end)
+
 t.case("the same number and size of operations as fio", function()
   local ours, status = iolua("--json", path)
   t.equal(status, 0, ours)

@@ -4,6 +4,7 @@ local files = require "iolua.fio.files"
 local job = require "iolua.job"
 local plan = require "iolua.fio.plan"
 
+local EINVAL = 22
 local run = {}
 
 local function closing(list)
@@ -50,14 +51,22 @@ local function options_of(one, copy, file)
   return o
 end
 
+-- A value of the file that the job refuses is the file's mistake, not a script's: no traceback.
+local function attempt(options)
+  local ok, r, message, errno = pcall(job, options)
+  if ok then return r, message, errno end
+  local refused = type(r) == "string" and r:match("^job: .*$")
+  if not refused then error(r, 0) end
+  return nil, refused, EINVAL
+end
+
 local function start(one, list)
   local fibers = {}
   for copy, file in ipairs(list) do
     fibers[copy] = fiber.spawn(function()
       if one.delay_ns and one.delay_ns > 0 then fiber.sleep(one.delay_ns) end
       if not one.keep_cache then files.drop(file) end
-      local r, message, errno = job(options_of(one, copy, file))
-      return r, message, errno
+      return attempt(options_of(one, copy, file))
     end)
   end
   return fibers

@@ -14,7 +14,7 @@ local NS = { us = 1000, usec = 1000, ms = 1000000, msec = 1000000, s = 100000000
 ---@return integer?
 function units.bytes(text, kb_base)
   local low = text:lower()
-  if low:find("^0x%x+$") then return math.tointeger(tonumber(low)) end
+  if low:find("^0x0*%x+$") and #low:gsub("^0x0*", "") < 16 then return math.tointeger(tonumber(low)) end
   local digits, prefix, binary = low:match("^(%d+%.?%d*)([kmgtp]?)(i?b?)$")
   if not digits or (binary:find("i") and prefix == "") then return nil end
   local base = ((kb_base or 1024) == 1024) == (binary ~= "ib") and 1024 or 1000
@@ -29,7 +29,7 @@ end
 function units.ns(text, default_unit)
   local digits, unit = text:lower():match("^(%d+%.?%d*)(%a*)$")
   local scale = digits and NS[unit == "" and (default_unit or "s") or unit]
-  return scale and math.tointeger(math.floor(tonumber(digits) * scale + 0.5))
+  return scale and math.tointeger(math.floor(tonumber(digits) * (scale + 0.0) + 0.5))
 end
 
 --- The parts of "a,b,c".
