@@ -50,6 +50,9 @@ local function parse(options, level)
     if type(word) ~= "string" and type(word) ~= "number" and type(word) ~= "function" then
       misuse(level + 1, "word %d is a %s, not a string, a number or a function", i, type(word))
     end
+    if type(word) == "string" and word:find("\0", 1, true) then
+      misuse(level + 1, "word %d has a zero byte, which no program can be given", i)
+    end
     argv[i] = word
   end
   if type(argv[1]) ~= "string" or argv[1] == "" then
@@ -75,9 +78,17 @@ local function cpu_text(cpus, level)
   return tostring(set)
 end
 
-local function environment(o)
+local function environment(o, level)
   local list, given = {}, {}
-  for key, value in pairs(o.env) do given[key] = tostring(value) end
+  for key, value in pairs(o.env) do
+    if type(key) ~= "string" or not key:find("^[^=\0]+$") then
+      misuse(level + 1, "env: %q is not a variable's name", tostring(key))
+    end
+    if type(value) ~= "string" and type(value) ~= "number" or tostring(value):find("\0", 1, true) then
+      misuse(level + 1, "env: %s is not a string without zero bytes, or a number", key)
+    end
+    given[key] = tostring(value)
+  end
   given.LC_ALL = given.LC_ALL or "C"      -- numbers with a point, words that can be read
   for key, value in pairs(given) do list[#list + 1] = key .. "=" .. value end
   return list
@@ -94,7 +105,7 @@ local function plan(o, path, i, level)
     local value = of_copy(o[key], i)
     if value ~= nil then words[#words + 1] = key .. "=" .. tostring(value) end
   end
-  return { argv = argv, words = words, env = environment(o), input = o.input }
+  return { argv = argv, words = words, env = environment(o, level + 1), input = o.input }
 end
 
 -- The program's next note; nil: no more will come; false: not before the deadline.

@@ -106,6 +106,13 @@ end)
 t.case("misuse raises", function()
   t.raises("the first word must be the program's name", iolua.run, {})
   t.raises("word 2 is a table", iolua.run, { "true", {} })
+  t.raises("word 1 has a zero byte", iolua.run, { "tr\0ue" })
+  t.raises("word 2 has a zero byte", iolua.run, { "true", "a\0b" })
+  for _, name in ipairs { "", "a=b", "a\0", 1 } do
+    t.raises("is not a variable's name", iolua.run, { "true", env = { [name] = "x" } })
+  end
+  t.raises("env: A is not a string", iolua.run, { "true", env = { A = {} } })
+  t.raises("env: A is not a string", iolua.run, { "true", env = { A = "x\0y" } })
   t.raises('unknown option "cpu"', iolua.run, { "true", cpu = 0 })
   t.raises("cpus: ", iolua.run, { "true", cpus = "x" })
 end)
