@@ -99,6 +99,25 @@ t.case("a volume that stands still for a second gives that latency and no error"
   t.ok(math.max(r.read.lat:max(), r.write.lat:max()) >= 900000000, "somebody waited")
 end)
 
+t.case("a fiber that waits for a stopped volume keeps nobody: join has its time, cancel ends it", function()
+  local v <close> = assert(volume.linear { device = leg, write = true, direct = true })
+  local buf <close> = iolua.buffer(4096)
+  assert(v:read(buf, 0))
+  assert(v.dm:suspend())
+  local fiber = iolua.spawn(function() return v:read(buf, 8192) end)
+  local _, _, late = fiber:join(1000000000)
+  local where = fiber:traceback()
+  fiber:cancel()
+  local from = core.clock.now()
+  local _, _, cancelled = fiber:join(20000000000)
+  local took = (core.clock.now() - from) / 1e9
+  assert(v.dm:resume())
+  t.equal(late, 62)
+  t.contains(where, "read")
+  t.equal(cancelled, 125)
+  t.ok(took < 10, ("%.1f s"):format(took))
+end)
+
 -- In a process of its own: what is stuck keeps its device until the process ends. It tells when
 -- it is under way.
 local STUCK = [[
