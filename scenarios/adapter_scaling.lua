@@ -26,7 +26,7 @@ local say = iolua.options.say(opt)
 local described = package.loaded["iolua.machine"] and package.loaded["iolua.machine"].current()
 local given = opt.devices or described and described.paths
 local disks, message
-if not given then
+if not given and not opt.plan then
   disks, message = iolua.scratch.disks { count = 2, size = opt.size }
   if not disks then fail(message) end
 end
@@ -39,14 +39,19 @@ local _ <close> = setmetatable({}, { __close = function()
   members.close(list or {})
   if disks then disks:close() end
 end })
-list, message = members.open(given or disks)
-if not list then fail(message) end
+if given or disks then
+  list, message = members.open(given or disks)
+  if not list then fail(message) end
+else                                            -- a plan makes none
+  list = { { path = "scratch disk 1", how = "file" }, { path = "scratch disk 2", how = "file" } }
+end
 
 -- Scratch members share the disk that holds them, whatever their loop devices are called.
-if disks then
+local scratch = not given
+if scratch then
   for _, m in ipairs(list) do m.place = "one disk" end
 end
-local writes = list[1].simulated or disks ~= nil or opt.write
+local writes = list[1].simulated or scratch or opt.write
 
 -- What jobs use: simulated devices and scratch files as they are, others opened again to write.
 for _, m in ipairs(list) do
@@ -113,7 +118,7 @@ end
 
 say("adapter scaling: do two adapters beat one?")
 say("%s", members.text(list))
-if disks then
+if scratch then
   say("%8s scratch members share one disk and its adapter: good for a try, not for findings", "note")
 end
 local levels = {}
@@ -145,7 +150,7 @@ local result = iolua.experiment {
   factors = { raid = { "stripe", "mirror" }, adapters = levels, cpus = cpu_levels, load = loads },
   order = { "load", "raid", "adapters", "cpus" }, replicates = opt.replicates, seed = opt.seed,
   metrics = { "MB_per_s", "us" }, run_time = opt.runtime + opt.ramp,
-  writes = writes and (disks and "scratch members of its own" or given) or nil,
+  writes = writes and (scratch and "scratch members of its own" or given) or nil,
   setup = function(case) return assert(volume(case)) end,
   measure = function(case, v, run)
     local r, why = job(v, case.load, { table.unpack(cpus, 1, case.cpus) }, run.seed)

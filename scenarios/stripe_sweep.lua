@@ -110,7 +110,7 @@ end
 local function common(name, factors, more)
   local e = { name = name, factors = factors, replicates = opt.replicates, seed = opt.seed,
     metrics = { "MB_per_s", "us_per_transfer" }, run_time = opt.runtime + opt.ramp,
-    quiet = opt.quiet }
+    quiet = opt.quiet, plan = opt.plan }
   for key, value in pairs(more) do e[key] = value end
   e.gates = gates_with(e.gates)
   return iolua.experiment(e)
@@ -253,7 +253,14 @@ local function show(title, result)
 end
 
 header()
-if opt.plan then sweep() end
+if opt.plan then                        -- a plan ends its script, as --help does: one after the other
+  for _, part in ipairs { ceiling, sweep, controls } do
+    local ok, err = pcall(part)
+    if not ok and not (type(err) == "table" and err.iolua_exit == 0) then error(err, 0) end
+    say("")
+  end
+  return
+end
 local alone = ceiling()
 local result = sweep()
 local control = not result.interrupted and controls() or nil

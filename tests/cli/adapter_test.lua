@@ -46,4 +46,15 @@ t.case("scratch members are on one adapter: it says so and compares CPUs", funct
   t.contains(out, "only CPUs are compared")
 end)
 
+t.case("a plan makes no scratch disks, and names every part that would run", function()
+  for scenario, parts in pairs { adapter_scaling = { "adapter-scaling: " },
+      stripe_sweep = { "members: ", "stripe-sweep: ", "controls: " } } do
+    -- No file may grow: scratch disks could not be written.
+    local out, status = t.run(("ulimit -f 0; %s scenarios/%s.lua --plan"):format(IOLUA, scenario))
+    t.equal(status, 0, out)
+    for _, part in ipairs(parts) do t.contains(out, "\n" .. part) end
+    t.contains(out, "written: ")
+  end
+end)
+
 t.done()

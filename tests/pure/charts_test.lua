@@ -220,4 +220,20 @@ t.case("values beyond every axis are left out, and drawing ends", function()
   t.same(chart.ticks(1, 1), {})
 end)
 
+t.case("one interval as wide as the sea does not flatten the rest, nor leave the frame", function()
+  local function of(error)
+    return chart.bounded { title = "", x = { label = "" }, y = { label = "" }, series = { {
+      name = "a", points = { { x = 1, y = 100, error = 5 }, { x = 2, y = 80, error = error } } } } }
+  end
+  local c = of(5000)
+  t.ok(c.y.max >= 105 and c.y.max <= 250 and c.y.min >= -100, ("%g to %g"):format(c.y.min, c.y.max))
+  local drawn = svg.draw(c)
+  local height = tonumber(drawn:match('viewBox="0 0 %d+ (%d+)"'))
+  for y in drawn:gmatch('y[12]="([%d.-]+)"') do
+    t.ok(tonumber(y) >= 0 and tonumber(y) <= height, y)
+  end
+  t.equal(of(25).y.min, 0, "intervals that fit are shown whole")
+  t.ok(of(40).y.max >= 120)
+end)
+
 t.done()

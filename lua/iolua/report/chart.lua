@@ -75,16 +75,31 @@ local function round_bound(value, up)
   return (up and math.ceil(value / step + 0.05) or math.floor(value / step - 0.05)) * step
 end
 
---- Bounds for a chart that has none: y from 0, x half a step outside.
+-- Lowest and highest y: 0, all points, and their intervals as far as half the height of the points.
+-- One point of two runs has an interval that would leave no height for the others.
+local function y_extent(c)
+  local low, high, low_bar, high_bar = 0.0, 0.0, 0.0, 0.0
+  for _, series in ipairs(c.series) do
+    for _, p in ipairs(series.points) do
+      low, high = math.min(low, p.y), math.max(high, p.y)
+      low_bar = math.min(low_bar, p.y - (p.error or 0))
+      high_bar = math.max(high_bar, p.y + (p.error or 0))
+    end
+  end
+  local reach = (high - low) / 2
+  return math.max(low_bar, low - reach), math.min(high_bar, high + reach)
+end
+
+--- Bounds for a chart that has none: y from 0, x half a step outside. An interval may go over the
+--- edge.
 ---@param c table
 ---@return table c
 function chart.bounded(c)
-  local low_x, high_x, low_y, high_y = math.huge, -math.huge, 0.0, 0.0
+  local low_x, high_x = math.huge, -math.huge
+  local low_y, high_y = y_extent(c)
   for _, series in ipairs(c.series) do
     for _, p in ipairs(series.points) do
       low_x, high_x = math.min(low_x, p.x), math.max(high_x, p.x)
-      low_y = math.min(low_y, p.y - (p.error or 0))
-      high_y = math.max(high_y, p.y + (p.error or 0))
     end
   end
   if low_x > high_x then low_x, high_x = 0, 1 end

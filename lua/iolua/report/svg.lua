@@ -65,6 +65,15 @@ local function axes(d)
     (' transform="rotate(-90 18 %s)"'):format(num((TOP + HEIGHT - BOTTOM) / 2)))
 end
 
+-- A bar that goes over the edge has no end there.
+local function interval(d, p, colour)
+  local c, stroke, x = d.chart.y, ('stroke="%s"'):format(colour), d:x(p.x)
+  local low, high = p.y - p.error, p.y + p.error
+  d:line(x, d:y(math.max(low, c.min)), x, d:y(math.min(high, c.max)), stroke)
+  if low >= c.min then d:line(x - 4, d:y(low), x + 4, d:y(low), stroke) end
+  if high <= c.max then d:line(x - 4, d:y(high), x + 4, d:y(high), stroke) end
+end
+
 local function one_series(d, series, colour)
   local path = {}
   for i, p in ipairs(series.points) do
@@ -78,12 +87,7 @@ local function one_series(d, series, colour)
   if series.line then return end
   for _, p in ipairs(series.points) do
     local x = d:x(p.x)
-    if p.error then
-      local stroke = ('stroke="%s"'):format(colour)
-      d:line(x, d:y(p.y - p.error), x, d:y(p.y + p.error), stroke)
-      d:line(x - 4, d:y(p.y - p.error), x + 4, d:y(p.y - p.error), stroke)
-      d:line(x - 4, d:y(p.y + p.error), x + 4, d:y(p.y + p.error), stroke)
-    end
+    if p.error then interval(d, p, colour) end
     d:add('<circle cx="%s" cy="%s" r="3.5" fill="%s"/>', num(x), num(d:y(p.y)), colour)
   end
 end
