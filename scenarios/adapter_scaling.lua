@@ -175,7 +175,4 @@ local function verdicts(factor, why)
 end
 if #levels == 2 then verdicts("adapters", limit) end
 if #cpu_levels == 2 then verdicts("cpus") end
-if not result:measured() and not result.interrupted then
-  local row = result.rows[1]
-  fail("nothing was measured: " .. tostring(row and (row.error or row.void)))
-end
+if result:nothing() then fail(result:nothing()) end

@@ -191,8 +191,4 @@ local result, report = require(opt.view == "2008" and "affinity.matrix"
 if shown then io.stdout:write(report.text) end
 write(opt.json, report.json)
 write(opt.csv, report.csv)
-if not result:measured() and not result.interrupted then
-  local first = result.rows[1]
-  fail("nothing was measured: " .. tostring(first and (first.error or "void: "
-    .. tostring(first.void))))
-end
+if result:nothing() then fail(result:nothing()) end

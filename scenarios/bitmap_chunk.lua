@@ -165,7 +165,4 @@ for _, metric in ipairs(metrics) do
     print(ok and c.sentence or tostring(c))
   end
 end
-if not result:measured() and not result.interrupted then
-  local row = result.rows[1]
-  fail("nothing was measured: " .. tostring(row and (row.error or row.void)))
-end
+if result:nothing() then fail(result:nothing()) end

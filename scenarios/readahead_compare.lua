@@ -173,7 +173,11 @@ local to_stdout = opt.json == "-" or opt.csv == "-" or opt.html == "-"
 if result and (opt.json or opt.csv or opt.html) then
   assert(result:report({ json = opt.json, csv = opt.csv, html = opt.html, quiet = true }, {}))
 end
-if opt.quiet or opt.plan or to_stdout then return end
+local nothing = result and not opt.plan and result:nothing()
+if opt.quiet or opt.plan or to_stdout then
+  if nothing then fail(nothing) end
+  return
+end
 
 local function say(text, ...) print(text:format(...)) end
 
@@ -218,3 +222,4 @@ if failed + void > 0 then
 end
 print()
 for _, text in ipairs(lacks) do say("lacks: %s", text) end
+if nothing then fail(nothing) end

@@ -283,7 +283,4 @@ if opt.chart then
   if not written then fail("cannot write the chart: " .. message) end
   say("chart: %s", table.concat(written, ", "))
 end
-if not result:measured() and not result.interrupted then
-  local first = result.rows[1]
-  fail("nothing was measured: " .. tostring(first and (first.error or first.void)))
-end
+if result:nothing() then fail(result:nothing()) end

@@ -44,6 +44,9 @@ static int ljournal_folder(lua_State *L)
     char path[PATH_MAX] = "";
     int err = journal_folder(path, sizeof path, chosen, getenv("XDG_RUNTIME_DIR"));
 
+    if (err == -EPERM)
+        return bind_fail(L, err, lua_pushfstring(L, "journal folder %s: it must be this user's "
+                                                 "own, and nobody else may write to it", path));
     if (err < 0)
         return bind_fail(L, err, lua_pushfstring(L, "journal folder %s", path));
     lua_pushstring(L, path);

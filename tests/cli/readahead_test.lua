@@ -103,4 +103,15 @@ t.case("copies in step have their volumes, and nothing of them is left", functio
   t.ok(tonumber(small) >= 2 * 8.388 and tonumber(large) >= 2 * 8.388, "read from the disks")
 end)
 
+t.case("where no run could be made, the end says why, with status 1", function()
+  if not t.run("id -u"):match("^0") then t.skip("without root nothing is set that could fail") end
+  local dir = t.run("mktemp -d"):gsub("%s", "")
+  local out, status = t.run(("chmod 1777 %s; IOLUA_STATE=%s %s scenarios/readahead_compare.lua "
+    .. "--views values --replicates 1 --size 2m --operations 4 --patterns random --values 128k; "
+    .. "s=$?; rm -r %s; exit $s"):format(dir, dir, os.getenv("IOLUA"), dir))
+  t.equal(status, 1, out)
+  t.contains(out, "nothing was measured: ")
+  t.contains(out, "nobody else may write to it")
+end)
+
 t.done()

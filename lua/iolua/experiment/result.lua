@@ -150,6 +150,15 @@ function Result:measured()
   return false
 end
 
+--- Why nothing was measured: a sentence. nil where something was, or where ^C came first.
+---@return string?
+function Result:nothing()
+  if self:measured() or self.interrupted then return nil end
+  local first = self.rows[1]
+  return "nothing was measured: " .. (first and (first.error or first.void and "void: "
+    .. first.void) or "there are no runs")
+end
+
 --- Rows that failed, and rows that are void.
 ---@return integer failed
 ---@return integer void

@@ -4,14 +4,11 @@
 -- timeout: 180
 -- qemu: -blockdev driver=null-co,node-name=f0,size=268435456,read-zeroes=on
 -- qemu: -device virtio-blk-pci,drive=f0,num-queues=2,vectors=2
+local guest = require "vm.guest"
 local t = require "check"
-local trace = require("iolua").trace
 
-local function run(command)
-  local output, status = t.run(command)
-  if status ~= 0 then error(command .. ": " .. output) end
-  return (output:gsub("%s+$", ""))
-end
+local run = guest.run
+local trace = require("iolua").trace
 
 run("modprobe virtio_blk")
 local DISK, QUEUE = "/dev/vda", "/sys/block/vda/queue/"

@@ -1,14 +1,11 @@
 -- A RAID 5's write-intent bitmap: 300 random writes set a bit for almost each at 64 KiB regions,
 -- for each region once at 2 MiB, and one at 64 MiB.
 -- timeout: 240
+local guest = require "vm.guest"
 local t = require "check"
 
 assert(os.execute("modprobe dm-mod && modprobe loop && modprobe dm-raid && modprobe ext4"))
--- Programs that setup.sh has fetched; the guest's root takes writes.
-local cache = os.getenv("VM_CACHE")
-for _, package in ipairs { "dbench", "libpopt0", "bonnie++" } do
-  t.run(("cp -rn '%s/%s/usr/.' /usr/"):format(cache, package))
-end
+guest.unpack { "dbench", "libpopt0", "bonnie++" }
 
 t.case("small regions are written down often, large ones hardly ever", function()
   local out, status = t.run(os.getenv("IOLUA")

@@ -4,17 +4,14 @@
 -- timeout: 180
 -- qemu: -blockdev driver=null-co,node-name=f0,size=268435456,read-zeroes=on
 -- qemu: -device virtio-blk-pci,drive=f0,num-queues=4
+local guest = require "vm.guest"
 local t = require "check"
+
+local run = guest.run
 local trace = require("iolua").trace
 
 local DISK, SYS = "/dev/vda", "/sys/block/vda/"
 local TOOLS = os.getenv("VM_CACHE") .. "/blktrace/usr/"
-
-local function run(command)
-  local output, status = t.run(command)
-  if status ~= 0 then error(command .. ": " .. output) end
-  return (output:gsub("%s+$", ""))
-end
 
 -- blktrace's events of what fn does: counts[action][cpu], and the folder they lie in.
 local function with_blktrace(fn)

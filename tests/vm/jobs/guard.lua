@@ -2,19 +2,16 @@
 -- stopped and running, and a filesystem mounted on top.
 -- when: short
 -- timeout: 180
+local guest = require "vm.guest"
 local t = require "check"
 local iolua = require "iolua"
+
+local run = guest.run
 
 local TOOLS = os.getenv("VM_CACHE")
 local LVM = TOOLS .. "/lvm2/sbin/lvm "
 local MDADM = TOOLS .. "/mdadm/sbin/mdadm "
 local CRYPT = TOOLS .. "/cryptsetup-bin/sbin/cryptsetup "
-
-local function run(command)
-  local output, status = t.run(command)
-  if status ~= 0 then error(command .. ": " .. output) end
-  return (output:gsub("%s+$", ""))
-end
 
 local function need(program)
   local path = program:match("%S+")

@@ -1,8 +1,11 @@
 -- iolua.volume.inspect on md, LVM and partitions: what is written to a sector of the volume is
 -- found on the disk where inspect says.
 -- timeout: 180
+local guest = require "vm.guest"
 local t = require "check"
 local iolua = require "iolua"
+
+local run, need = guest.run, guest.need
 
 local TOOLS = os.getenv("VM_CACHE")
 local LVM = TOOLS .. "/lvm2/sbin/lvm "
@@ -10,17 +13,6 @@ local MDADM = TOOLS .. "/mdadm/sbin/mdadm "
 local MB = 1 << 20
 
 assert(os.execute("modprobe dm-mod && modprobe loop && modprobe md-mod && modprobe raid0"))
-
-local function run(command)
-  local output, status = t.run(command)
-  if status ~= 0 then error(command .. ": " .. output) end
-  return (output:gsub("%s+$", ""))
-end
-
-local function need(program)
-  local path = program:match("%S+")
-  if t.run("ls " .. path):find("No such") then t.skip("no " .. path) end
-end
 
 local disks = {}
 for i = 1, 4 do

@@ -6,14 +6,11 @@
 -- qemu: -device virtio-blk-pci,drive=f0,num-queues=2,vectors=2
 -- qemu: -blockdev driver=null-co,node-name=f1,size=268435456,read-zeroes=on
 -- qemu: -device nvme,drive=f1,serial=iolua
+local guest = require "vm.guest"
 local t = require "check"
-local settings = require("iolua").settings
 
-local function run(command)
-  local output, status = t.run(command)
-  if status ~= 0 then error(command .. ": " .. output) end
-  return (output:gsub("%s+$", ""))
-end
+local run = guest.run
+local settings = require("iolua").settings
 
 run("modprobe virtio_blk; modprobe nvme")
 for _ = 1, 50 do                -- NVMe finds its disk a little later

@@ -4,18 +4,15 @@
 -- timeout: 180
 -- qemu: -blockdev driver=null-co,node-name=f0,size=268435456,read-zeroes=on
 -- qemu: -device virtio-blk-pci,drive=f0,num-queues=2,vectors=2
+local guest = require "vm.guest"
 local t = require "check"
 local csv = require "iolua.report.csv"
 local json = require "iolua.report.json"
 
+local run = guest.run
+
 local IOLUA, DISK = os.getenv("IOLUA"), "/dev/vda"
 local RQ = "/sys/block/vda/queue/rq_affinity"
-
-local function run(command)
-  local output, status = t.run(command)
-  if status ~= 0 then error(command .. ": " .. output) end
-  return (output:gsub("%s+$", ""))
-end
 
 local function read(path)
   local file <close> = assert(io.open(path))

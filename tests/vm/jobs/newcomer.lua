@@ -2,13 +2,11 @@
 -- each ends in under two minutes, says what it lacks, and leaves the machine as it was.
 -- timeout: 2400
 local scenarios = require "scenarios"
+local guest = require "vm.guest"
 local t = require "check"
 
 assert(os.execute("modprobe dm-mod && modprobe loop && modprobe dm-raid && modprobe ext4"))
-local cache = os.getenv("VM_CACHE")
-for _, package in ipairs { "dbench", "libpopt0", "bonnie++" } do
-  t.run(("cp -rn '%s/%s/usr/.' /usr/"):format(cache, package))
-end
+guest.unpack { "dbench", "libpopt0", "bonnie++" }
 
 scenarios.cases({}, 120, true, "/tmp")
 t.done()

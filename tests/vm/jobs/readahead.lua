@@ -1,10 +1,13 @@
 -- Read-ahead on a real device-mapper, on md and LVM and through a filesystem: whose value counts,
 -- that it takes effect, and that what is there is only read. By bytes, never by times.
 -- timeout: 400
+local guest = require "vm.guest"
 local t = require "check"
 local iolua = require "iolua"
 local core = require "iolua.core"
 local buffered = require "iolua.job.buffered"
+
+local run, need = guest.run, guest.need
 
 local TOOLS = os.getenv("VM_CACHE")
 local LVM = TOOLS .. "/lvm2/sbin/lvm "
@@ -14,17 +17,6 @@ local MB = 1 << 20
 
 assert(os.execute("modprobe dm-mod && modprobe loop && modprobe md-mod && modprobe raid0"))
 assert(os.execute("modprobe ext4"))
-
-local function run(command)
-  local output, status = t.run(command)
-  if status ~= 0 then error(command .. ": " .. output) end
-  return (output:gsub("%s+$", ""))
-end
-
-local function need(program)
-  local path = program:match("%S+")
-  if t.run("ls " .. path):find("No such") then t.skip("no " .. path) end
-end
 
 local function loop(name)
   run(("dd if=/dev/urandom of=/tmp/%s bs=1M count=20 status=none"):format(name))

@@ -4,16 +4,13 @@
 -- timeout: 360
 -- qemu: -blockdev driver=null-co,node-name=f0,size=268435456,read-zeroes=on
 -- qemu: -device virtio-blk-pci,drive=f0,num-queues=2,vectors=2
+local guest = require "vm.guest"
 local t = require "check"
+
+local run = guest.run
 
 local KILLS = os.getenv("VM_LONG") ~= "" and 1000 or 20
 local IOLUA = os.getenv("IOLUA")
-
-local function run(command)
-  local output, status = t.run(command)
-  if status ~= 0 then error(command .. ": " .. output) end
-  return (output:gsub("%s+$", ""))
-end
 
 run("modprobe virtio_blk; modprobe mq-deadline; modprobe bfq; modprobe kyber-iosched; :")
 run("echo +io > /sys/fs/cgroup/cgroup.subtree_control; mkdir -p /sys/fs/cgroup/slow")

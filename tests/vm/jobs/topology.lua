@@ -10,14 +10,11 @@
 -- qemu: -device virtio-blk-pci,drive=f0,bus=farport
 -- qemu: -blockdev driver=null-co,node-name=f1,size=268435456,read-zeroes=on
 -- qemu: -device virtio-blk-pci,drive=f1,bus=pcie.0
+local guest = require "vm.guest"
 local t = require "check"
 local iolua = require "iolua"
 
-local function run(command)
-  local output, status = t.run(command)
-  if status ~= 0 then error(command .. ": " .. output) end
-  return (output:gsub("%s+$", ""))
-end
+local run = guest.run
 
 run("modprobe virtio_blk && modprobe dm-mod")
 -- The disk whose path in sysfs goes through the bridge's bus 64 (0x40) is the far one.

@@ -7,15 +7,12 @@
 -- qemu: -device virtio-blk-pci,drive=f1,num-queues=4
 -- qemu: -blockdev driver=null-co,node-name=f2,size=67108864,read-zeroes=on
 -- qemu: -device nvme,drive=f2,serial=iolua
+local guest = require "vm.guest"
 local t = require "check"
 local iolua = require "iolua"
-local settings, trace = iolua.settings, iolua.trace
 
-local function run(command)
-  local output, status = t.run(command)
-  if status ~= 0 then error(command .. ": " .. output) end
-  return (output:gsub("%s+$", ""))
-end
+local run = guest.run
+local settings, trace = iolua.settings, iolua.trace
 
 local function read_from(disk, cpu, count)
   run(("taskset -c %d dd if=%s of=/dev/null bs=4k count=%d iflag=direct status=none")
