@@ -2,7 +2,7 @@
 --
 -- It raises a table { iolua_exit = status, message = message }. The runner unwinds, so that all
 -- closers run, prints the message to stderr and exits with the status; pcall sees it as any
--- other error.
+-- other error, and so does a finalizer, where Lua drops errors: os.exit leaves from there.
 local Leave = {}
 Leave.__index = Leave
 function Leave:__tostring() return self.message or ("exit %d"):format(self.iolua_exit) end
@@ -21,6 +21,9 @@ end
 ---@param status integer   0 to 255
 ---@param message? string  printed to stderr as "iolua: message"
 local function leave(status, message)
+  if message ~= nil and type(message) ~= "string" then
+    error(("leave: the message is a %s, not a string"):format(type(message)), 2)
+  end
   error(setmetatable({ iolua_exit = check(status), message = message }, Leave), 0)
 end
 

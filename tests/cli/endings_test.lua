@@ -220,6 +220,7 @@ t.case("an exit status that is none is told, and is no success", function()
   end
   local output, code = run "iolua.leave(300)"
   t.contains(output, "leave: 300 is no exit status: it must be 0 to 255; the nearest is 255")
+  t.contains(run "iolua.leave(1, {})", "leave: the message is a table, not a string")
   t.equal(code, 1)
   output, code = run "local x <close> = closing 'x' iolua.leave(5, 'that is all')"
   t.equal(output, "closed x\niolua: that is all\n")
