@@ -3,6 +3,7 @@ local ceiling = require "affinity.ceiling"
 local csv = require "iolua.report.csv"
 local iolua = require "iolua"
 local json = require "iolua.report.json"
+local sentence = require "iolua.experiment.sentence"
 local stats = require "iolua.stats"
 local store = require "iolua.store"
 local text = require "iolua.report.text"
@@ -139,7 +140,9 @@ local function words_of(line, cell, c)
   local words = cell == c.first and "baseline"
   for _, arm in ipairs(c.arms) do
     if arm.label == cell.name then
+      local few = sentence.blocks(arm, c)
       words = (arm.percent and verdict.percent(arm.percent) .. ", " or "") .. arm.verdict
+        .. (few and ", " .. few or "")
     end
   end
   if cell.twin then
@@ -157,7 +160,8 @@ local function load_lines(result, load, cells, smallest)
   local cannot = ceiling.why(load, lines, smallest)
   for i, group in ipairs(groups) do
     local c = comparison(result, load, group, twin, smallest, cannot)
-    comparisons[i], of_mode[group[1].mode] = c, { arms = c.arms, aa = c.aa, first = group[1] }
+    comparisons[i], of_mode[group[1].mode] = c,
+      { arms = c.arms, aa = c.aa, blocks = c.blocks, first = group[1] }
   end
   for i, cell in ipairs(cells) do
     local line = lines[i]

@@ -151,6 +151,13 @@ t.case("blocks that a void or failed run left incomplete are left out", function
   t.equal(c.arms[1].n, 2)
 end)
 
+t.case("a verdict that some blocks had no part in says how many had", function()
+  local c = compare { { 100, 100.1, 99.9, 100 }, { 150, false, 150.2, 149.9 } }
+  t.equal(c.arms[1].verdict, "faster")
+  t.contains(c.sentence, "; 3 of 4 blocks)")
+  t.equal(compare { { 100, 101, 99 }, { 150, 151, 149.5 } }.sentence:find("blocks", 1, true), nil)
+end)
+
 t.case("smallest is a percentage, in words or as a number", function()
   t.equal(verdict.smallest("2%"), 2.0)
   t.equal(verdict.smallest("0.5 %"), 0.5)

@@ -11,11 +11,21 @@ local function named(arms, kind)
   return list
 end
 
+--- "2 of 3 blocks" where an arm was not judged by all; else nil.
+---@param arm table
+---@param result table  of verdict.compare
+---@return string?
+function sentence.blocks(arm, result)
+  if not result.blocks or not arm.n or arm.n >= result.blocks then return nil end
+  return ("%d of %d blocks"):format(arm.n, result.blocks)
+end
+
 local function clause(arm, result)
-  return ("%s is %s than %s by %s (95 %% interval %s to %s)"):format(arm.label, arm.verdict,
+  local few = sentence.blocks(arm, result)
+  return ("%s is %s than %s by %s (95 %% interval %s to %s%s)"):format(arm.label, arm.verdict,
     result.baseline, verdict.percent(math.abs(arm.percent or 0), true),
     arm.low_percent and verdict.percent(arm.low_percent) or "-",
-    arm.high_percent and verdict.percent(arm.high_percent) or "-")
+    arm.high_percent and verdict.percent(arm.high_percent) or "-", few and "; " .. few or "")
 end
 
 local function largest(arms, key)
