@@ -29,7 +29,7 @@ end
 
 --- Why no place can matter for a load; nil where it can, or nothing is known.
 ---@param load table     its `metric` says what is judged: CPU time itself always matters
----@param lines table[]  of the load's cells: busy_us_per_op, p50_us
+---@param lines table[]  of one mode's cells: busy_us_per_op, p50_us
 ---@param smallest number  percent that is of interest
 ---@return string?
 function ceiling.why(load, lines, smallest)

@@ -76,6 +76,7 @@ local function comparison(result, load, group, twin, smallest, cannot)
   if twin then
     data.duplicate = by_block(result, load, twin, load.metric)
     data.duplicate_base = by_block(result, load, { name = twin.twin }, load.metric)
+    data.duplicate_of = twin.twin
   end
   local c = verdict.compare(data, { metric = load.metric, smallest = smallest,
     cannot_matter = cannot })
@@ -152,13 +153,21 @@ local function words_of(line, cell, c)
   return line.note and (words or "") .. "; " .. line.note or words
 end
 
+local function of_mode_lines(lines, mode)
+  local list = {}
+  for _, line in ipairs(lines) do
+    if line.mode == mode then list[#list + 1] = line end
+  end
+  return list
+end
+
 -- Lines of one load with their comparisons.
 local function load_lines(result, load, cells, smallest)
   local groups, twin = groups_of(cells)
   local comparisons, lines, of_mode = {}, {}, {}
   for i, cell in ipairs(cells) do lines[i] = line_of(result, load, cell) end
-  local cannot = ceiling.why(load, lines, smallest)
   for i, group in ipairs(groups) do
+    local cannot = ceiling.why(load, of_mode_lines(lines, group[1].mode), smallest)
     local c = comparison(result, load, group, twin, smallest, cannot)
     comparisons[i], of_mode[group[1].mode] = c,
       { arms = c.arms, aa = c.aa, blocks = c.blocks, first = group[1] }

@@ -118,6 +118,14 @@ t.case("a baseline that differs from its duplicate makes everything inconclusive
   t.contains(c.sentence, "nothing here can be believed")
 end)
 
+t.case("a duplicate of another arm is named as that arm's", function()
+  local base, other = { 100, 101, 100, 101 }, { 50, 51, 50, 51 }
+  local c = verdict.compare({ arms = { { label = "far", values = other }, { label = "near",
+    values = other } }, baseline = 1, blocks = 4, duplicate = { 120, 121.1, 120, 121 },
+    duplicate_base = base, duplicate_of = "inline same" }, { metric = "us" })
+  t.contains(c.sentence, "inconclusive: inline same and its own duplicate differ by")
+end)
+
 t.case("a ceiling elsewhere: cannot matter here, with the reason", function()
   local c = compare({ { 1, 2, 3 }, { 2, 3, 4.1 } },
     { cannot_matter = "the disk is full long before a CPU is" })

@@ -88,7 +88,7 @@ function sentence.of(result)
   if result.cannot_matter then return said("cannot matter here: " .. result.cannot_matter) end
   if result.aa and result.aa.differs then
     return said(("inconclusive: %s and its own duplicate differ by %s, so nothing"
-      .. " here can be believed"):format(result.baseline,
+      .. " here can be believed"):format(result.aa.of or result.baseline,
       verdict.percent(math.abs(result.aa.percent or 0), true)))
   end
   local parts = {}

@@ -65,7 +65,7 @@ local function aa_of(data)
   local differs
   if c.p then differs = c.p < ALPHA else differs = c.difference ~= 0 end
   return { n = c.n, difference = c.difference, percent = c.percent, p = c.p,
-           percent_half_width = c.percent_half_width, differs = differs }
+           percent_half_width = c.percent_half_width, differs = differs, of = data.duplicate_of }
 end
 
 -- One arm with its comparison c; base_mean scales the percentages.
@@ -185,7 +185,7 @@ end
 
 --- Compare arms with a baseline, within blocks.
 ---@param data { arms: { label: string, values: table }[], baseline: integer, blocks: integer,
----  duplicate?: table, duplicate_base?: table }  values by block; false or nil where a block
+---  duplicate?: table, duplicate_base?: table, duplicate_of?: string }  values by block; false or nil where a block
 ---  has none; duplicate_base: of what the duplicate repeats (default: the baseline arm)
 ---@param options { metric: string, better?: string, smallest?: number, cannot_matter?: string,
 ---  brief?: boolean }  brief: leave out what could have been seen, which takes time
