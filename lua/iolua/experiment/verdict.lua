@@ -185,8 +185,9 @@ end
 
 --- Compare arms with a baseline, within blocks.
 ---@param data { arms: { label: string, values: table }[], baseline: integer, blocks: integer,
----  duplicate?: table, duplicate_base?: table, duplicate_of?: string }  values by block; false or nil where a block
----  has none; duplicate_base: of what the duplicate repeats (default: the baseline arm)
+---  duplicate?: table, duplicate_base?: table, duplicate_of?: string }  values by block; false or
+---  nil where a block has none; duplicate_base: of what the duplicate repeats (default: the
+---  baseline arm), duplicate_of: its name
 ---@param options { metric: string, better?: string, smallest?: number, cannot_matter?: string,
 ---  brief?: boolean }  brief: leave out what could have been seen, which takes time
 ---@return table result  { metric, baseline, arms, aa, blocks, sentence, ... }
