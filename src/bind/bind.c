@@ -119,3 +119,9 @@ void bind_pushu64(lua_State *L, uint64_t value)
     else
         lua_pushnumber(L, (lua_Number)value);
 }
+
+void bind_setu64(lua_State *L, const char *key, uint64_t value)
+{
+    bind_pushu64(L, value);
+    lua_setfield(L, -2, key);
+}

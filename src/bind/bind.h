@@ -51,6 +51,9 @@ const char *bind_reason(int err);
 /* Push value as integer, or as float above 2^63 - 1. */
 void bind_pushu64(lua_State *L, uint64_t value);
 
+/* The table on top of the stack gets that field, pushed as bind_pushu64 does. */
+void bind_setu64(lua_State *L, const char *key, uint64_t value);
+
 /* Open things at arg, or an argument error ("buffer is closed"). */
 struct buf *lbuf_check(lua_State *L, int arg);          /* lbuf.c */
 struct file *lfile_check(lua_State *L, int arg);        /* lfile.c */

@@ -106,23 +106,17 @@ static int lerrand_fd(lua_State *L)
     return 1;
 }
 
-static void set(lua_State *L, const char *key, uint64_t value)
-{
-    bind_pushu64(L, value);
-    lua_setfield(L, -2, key);
-}
-
 /* The table of what was done, on the stack. */
 static void push_result(lua_State *L, const struct lerrand *ud, const struct errand_times *t)
 {
     struct hist *h;
 
     lua_createtable(L, 0, 8);
-    set(L, "begin_ns", t->begin_ns);
-    set(L, "end_ns", t->end_ns);
-    set(L, "elapsed_ns", t->end_ns > t->begin_ns ? t->end_ns - t->begin_ns : 0);
-    set(L, "user_ns", t->user_ns);
-    set(L, "system_ns", t->system_ns);
+    bind_setu64(L, "begin_ns", t->begin_ns);
+    bind_setu64(L, "end_ns", t->end_ns);
+    bind_setu64(L, "elapsed_ns", t->end_ns > t->begin_ns ? t->end_ns - t->begin_ns : 0);
+    bind_setu64(L, "user_ns", t->user_ns);
+    bind_setu64(L, "system_ns", t->system_ns);
     h = lhist_push(L);
     for (unsigned i = 0; ud->walk && i < ud->walk->threads; i++)
         hist_merge(h, &ud->walk->hist[i]);
@@ -130,9 +124,9 @@ static void push_result(lua_State *L, const struct lerrand *ud, const struct err
         hist_merge(h, &ud->names->hist);
     lua_setfield(L, -2, "lat");
     if (ud->walk)
-        set(L, "bad_pos", atomic_load(&ud->walk->bad_pos));
+        bind_setu64(L, "bad_pos", atomic_load(&ud->walk->bad_pos));
     if (ud->names)
-        set(L, "done", ud->names->done);
+        bind_setu64(L, "done", ud->names->done);
 }
 
 /* errand:join() -> { begin_ns, end_ns, elapsed_ns, user_ns, system_ns, lat } | nil, message,

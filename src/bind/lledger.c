@@ -72,12 +72,6 @@ static int lledger_replay(lua_State *L)
     return 1;
 }
 
-static void set_u64(lua_State *L, const char *key, uint64_t value)
-{
-    bind_pushu64(L, value);
-    lua_setfield(L, -2, key);
-}
-
 void lledger_push_damage(lua_State *L, const struct stamp_damage *list, unsigned n)
 {
     lua_createtable(L, (int)n, 0);
@@ -85,10 +79,10 @@ void lledger_push_damage(lua_State *L, const struct stamp_damage *list, unsigned
         lua_createtable(L, 0, 5);
         lua_pushstring(L, stamp_name(list[i].kind));
         lua_setfield(L, -2, "kind");
-        set_u64(L, "offset", list[i].offset);
-        set_u64(L, "bytes", list[i].bytes);
-        set_u64(L, "expected", list[i].expected);
-        set_u64(L, "found", list[i].found);
+        bind_setu64(L, "offset", list[i].offset);
+        bind_setu64(L, "bytes", list[i].bytes);
+        bind_setu64(L, "expected", list[i].expected);
+        bind_setu64(L, "found", list[i].found);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
 }
@@ -108,12 +102,12 @@ static int lledger_report(lua_State *L)
     unsigned kept = l->damaged < LEDGER_DAMAGE ? (unsigned)l->damaged : LEDGER_DAMAGE;
 
     lua_createtable(L, 0, 8);
-    set_u64(L, "writes", l->writes - l->before);
-    set_u64(L, "checked_bytes", l->checked);
-    set_u64(L, "unwritten_bytes", l->unwritten);
-    set_u64(L, "unsure_bytes", l->unsure);
-    set_u64(L, "damaged", l->damaged);
-    set_u64(L, "waits", l->waits);
+    bind_setu64(L, "writes", l->writes - l->before);
+    bind_setu64(L, "checked_bytes", l->checked);
+    bind_setu64(L, "unwritten_bytes", l->unwritten);
+    bind_setu64(L, "unsure_bytes", l->unsure);
+    bind_setu64(L, "damaged", l->damaged);
+    bind_setu64(L, "waits", l->waits);
     lledger_push_damage(L, l->damage, kept);
     lua_setfield(L, -2, "damage");
     return 1;

@@ -10,20 +10,14 @@
 
 static const char *const names[JOB_SIDES] = { "read", "write", "sync" };
 
-static void set_u64(lua_State *L, const char *key, uint64_t value)
-{
-    bind_pushu64(L, value);
-    lua_setfield(L, -2, key);
-}
-
 /* Push { ios, bytes, short, errors, lat } */
 static void push_side(lua_State *L, const struct job_count *c)
 {
     lua_createtable(L, 0, 5);
-    set_u64(L, "ios", c->ios);
-    set_u64(L, "bytes", c->bytes);
-    set_u64(L, "short", c->short_ios);
-    set_u64(L, "errors", c->errors);
+    bind_setu64(L, "ios", c->ios);
+    bind_setu64(L, "bytes", c->bytes);
+    bind_setu64(L, "short", c->short_ios);
+    bind_setu64(L, "errors", c->errors);
     *lhist_push(L) = c->lat;
     lua_setfield(L, -2, "lat");
 }
@@ -39,7 +33,7 @@ static void push_error(lua_State *L, const struct job_result *r)
     lua_setfield(L, -2, "reason");
     lua_pushstring(L, operations[r->error_side]);
     lua_setfield(L, -2, "operation");
-    set_u64(L, "offset", r->error_pos);
+    bind_setu64(L, "offset", r->error_pos);
     lua_setfield(L, -2, "error");
 }
 
@@ -47,11 +41,11 @@ static void push_error(lua_State *L, const struct job_result *r)
 static void push_stuck(lua_State *L, const struct job_result *r)
 {
     lua_createtable(L, 0, 4);
-    set_u64(L, "count", r->stuck);
+    bind_setu64(L, "count", r->stuck);
     lua_pushstring(L, operations[r->stuck_side]);
     lua_setfield(L, -2, "operation");
-    set_u64(L, "offset", r->stuck_pos);
-    set_u64(L, "age_ns", r->stuck_age_ns);
+    bind_setu64(L, "offset", r->stuck_pos);
+    bind_setu64(L, "age_ns", r->stuck_age_ns);
     lua_setfield(L, -2, "stuck");
 }
 
@@ -62,15 +56,15 @@ void lresult_push(lua_State *L, const struct job_result *r)
         push_side(L, &r->side[i]);
         lua_setfield(L, -2, names[i]);
     }
-    set_u64(L, "elapsed_ns", r->end > r->begin ? r->end - r->begin : 0);
-    set_u64(L, "begin_ns", r->begin);
-    set_u64(L, "end_ns", r->end);
+    bind_setu64(L, "elapsed_ns", r->end > r->begin ? r->end - r->begin : 0);
+    bind_setu64(L, "begin_ns", r->begin);
+    bind_setu64(L, "end_ns", r->end);
     lua_pushnumber(L, r->depth_mean);
     lua_setfield(L, -2, "depth_mean");
-    set_u64(L, "user_ns", r->user_ns);
-    set_u64(L, "system_ns", r->system_ns);
-    set_u64(L, "end_fsync_ns", r->end_fsync_ns);
-    set_u64(L, "issued", r->issued);
+    bind_setu64(L, "user_ns", r->user_ns);
+    bind_setu64(L, "system_ns", r->system_ns);
+    bind_setu64(L, "end_fsync_ns", r->end_fsync_ns);
+    bind_setu64(L, "issued", r->issued);
     if (r->error)
         push_error(L, r);
     if (r->stuck)
@@ -90,10 +84,10 @@ void lresult_push_pace(lua_State *L, const struct pace_result *r)
     lua_setfield(L, -2, "rate");
     lua_pushboolean(L, r->bytes);
     lua_setfield(L, -2, "of_bytes");
-    set_u64(L, "missed", r->missed);
-    set_u64(L, "backlog_max", r->backlog_max);
-    set_u64(L, "backlog_end", r->backlog_end);
-    set_u64(L, "backlog_limit", r->backlog_limit);
+    bind_setu64(L, "missed", r->missed);
+    bind_setu64(L, "backlog_max", r->backlog_max);
+    bind_setu64(L, "backlog_end", r->backlog_end);
+    bind_setu64(L, "backlog_limit", r->backlog_limit);
 }
 
 void lresult_push_point(lua_State *L, const struct job_count *counts, uint64_t begin,
@@ -104,8 +98,8 @@ void lresult_push_point(lua_State *L, const struct job_count *counts, uint64_t b
         push_side(L, &counts[i]);
         lua_setfield(L, -2, names[i]);
     }
-    set_u64(L, "begin_ns", begin);
-    set_u64(L, "end_ns", end);
+    bind_setu64(L, "begin_ns", begin);
+    bind_setu64(L, "end_ns", end);
     lua_pushnumber(L, depth_mean);
     lua_setfield(L, -2, "depth_mean");
 }

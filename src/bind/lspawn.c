@@ -180,12 +180,6 @@ static int lspawn_stop(lua_State *L)
     return order(L, MINDER_END);
 }
 
-static void set(lua_State *L, const char *key, uint64_t value)
-{
-    bind_pushu64(L, value);
-    lua_setfield(L, -2, key);
-}
-
 static void push_note(lua_State *L, const struct minder_note *n)
 {
     static const char *const events[] = { "ready", "started", "ended", "failed" };
@@ -201,18 +195,18 @@ static void push_note(lua_State *L, const struct minder_note *n)
     lua_pushboolean(L, n->left != 0);
     lua_setfield(L, -2, "left");
     if (WIFSIGNALED(status))
-        set(L, "signal", (uint64_t)WTERMSIG(status));
+        bind_setu64(L, "signal", (uint64_t)WTERMSIG(status));
     else
-        set(L, "exit", (uint64_t)WEXITSTATUS(status));
-    set(L, "pid", (uint64_t)n->pid);
-    set(L, "at_ns", n->at_ns);
-    set(L, "user_ns", n->user_ns);
-    set(L, "system_ns", n->system_ns);
-    set(L, "rss_bytes", n->rss_bytes);
-    set(L, "read_bytes", n->read_bytes);
-    set(L, "write_bytes", n->write_bytes);
-    set(L, "waits", n->waits);
-    set(L, "preemptions", n->preemptions);
+        bind_setu64(L, "exit", (uint64_t)WEXITSTATUS(status));
+    bind_setu64(L, "pid", (uint64_t)n->pid);
+    bind_setu64(L, "at_ns", n->at_ns);
+    bind_setu64(L, "user_ns", n->user_ns);
+    bind_setu64(L, "system_ns", n->system_ns);
+    bind_setu64(L, "rss_bytes", n->rss_bytes);
+    bind_setu64(L, "read_bytes", n->read_bytes);
+    bind_setu64(L, "write_bytes", n->write_bytes);
+    bind_setu64(L, "waits", n->waits);
+    bind_setu64(L, "preemptions", n->preemptions);
 }
 
 /* program:next() -> note | false when there is none yet | nil when no more will come */

@@ -17,12 +17,6 @@ static const char *type_name(unsigned mode)
     return "unknown";
 }
 
-static void set(lua_State *L, const char *key, uint64_t value)
-{
-    bind_pushu64(L, value);
-    lua_setfield(L, -2, key);
-}
-
 static void set_time(lua_State *L, const char *key, const struct statx_timestamp *t)
 {
     lua_pushinteger(L, (lua_Integer)(t->tv_sec * 1000000000ll + t->tv_nsec));
@@ -32,8 +26,8 @@ static void set_time(lua_State *L, const char *key, const struct statx_timestamp
 static void set_device(lua_State *L, const char *key, uint32_t major, uint32_t minor)
 {
     lua_createtable(L, 0, 2);
-    set(L, "major", major);
-    set(L, "minor", minor);
+    bind_setu64(L, "major", major);
+    bind_setu64(L, "minor", minor);
     lua_setfield(L, -2, key);
 }
 
@@ -44,14 +38,14 @@ void lstat_push(lua_State *L, const struct statx *shared)
     lua_createtable(L, 0, 16);
     lua_pushstring(L, type_name(st.stx_mode));
     lua_setfield(L, -2, "type");
-    set(L, "size", st.stx_size);
-    set(L, "mode", st.stx_mode & 07777);
-    set(L, "nlink", st.stx_nlink);
-    set(L, "uid", st.stx_uid);
-    set(L, "gid", st.stx_gid);
-    set(L, "inode", st.stx_ino);
-    set(L, "blocks", st.stx_blocks);
-    set(L, "block_size", st.stx_blksize);
+    bind_setu64(L, "size", st.stx_size);
+    bind_setu64(L, "mode", st.stx_mode & 07777);
+    bind_setu64(L, "nlink", st.stx_nlink);
+    bind_setu64(L, "uid", st.stx_uid);
+    bind_setu64(L, "gid", st.stx_gid);
+    bind_setu64(L, "inode", st.stx_ino);
+    bind_setu64(L, "blocks", st.stx_blocks);
+    bind_setu64(L, "block_size", st.stx_blksize);
     set_device(L, "device", st.stx_dev_major, st.stx_dev_minor);
     if (S_ISBLK(st.stx_mode) || S_ISCHR(st.stx_mode))
         set_device(L, "rdevice", st.stx_rdev_major, st.stx_rdev_minor);

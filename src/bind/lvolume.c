@@ -170,12 +170,6 @@ static int lvolume_map(lua_State *L)
     return 3;
 }
 
-static void set_u64(lua_State *L, const char *key, uint64_t value)
-{
-    bind_pushu64(L, value);
-    lua_setfield(L, -2, key);
-}
-
 /* volume:legs() -> { { ios =, bytes =, errors =, failed =, offset =, size =,
  * unused = } } */
 static int lvolume_legs(lua_State *L)
@@ -187,12 +181,12 @@ static int lvolume_legs(lua_State *L)
         struct volume_leg *leg = &v->leg[i];
 
         lua_createtable(L, 0, 7);
-        set_u64(L, "ios", atomic_load_explicit(&leg->ios, memory_order_relaxed));
-        set_u64(L, "bytes", atomic_load_explicit(&leg->bytes, memory_order_relaxed));
-        set_u64(L, "errors", atomic_load_explicit(&leg->errors, memory_order_relaxed));
-        set_u64(L, "offset", v->map->leg[i].offset);
-        set_u64(L, "size", v->map->leg[i].bytes);
-        set_u64(L, "unused", v->map->leg[i].unused);
+        bind_setu64(L, "ios", atomic_load_explicit(&leg->ios, memory_order_relaxed));
+        bind_setu64(L, "bytes", atomic_load_explicit(&leg->bytes, memory_order_relaxed));
+        bind_setu64(L, "errors", atomic_load_explicit(&leg->errors, memory_order_relaxed));
+        bind_setu64(L, "offset", v->map->leg[i].offset);
+        bind_setu64(L, "size", v->map->leg[i].bytes);
+        bind_setu64(L, "unused", v->map->leg[i].unused);
         lua_pushboolean(L, atomic_load_explicit(&leg->failed, memory_order_relaxed));
         lua_setfield(L, -2, "failed");
         lua_rawseti(L, -2, i + 1);
